@@ -1,0 +1,90 @@
+#include "model/base/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <numeric>
+
+namespace roofcast {
+namespace {
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f)
+      out += fmt::format("\\x{:02x}", byte);
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
+/// Levenshtein distance in O(a * b) time; inputs are names, so short.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t substitute = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({substitute, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+constexpr std::size_t kLongestComparedName = 128;
+
+}  // namespace
+
+std::string place_message(std::string_view file, Position at, std::string_view key,
+                          std::string_view what) {
+  std::string out = escaped(file);
+  if (at.line > 0) out += fmt::format(":{}:{}", at.line, at.column);
+  if (!out.empty()) out += ": ";
+  if (!key.empty()) out += escaped(key) + ": ";
+  return out + escaped(what);
+}
+
+std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates) {
+  if (name.empty() || name.size() > kLongestComparedName) return {};
+  const std::string wanted = lower(name);
+  std::string best;
+  std::size_t best_distance = std::max<std::size_t>(2, name.size() / 3) + 1;
+  for (const std::string& candidate : candidates) {
+    const std::string other = lower(candidate);
+    std::size_t distance = edit_distance(wanted, other);
+    // "h100" for "h100-sxm": a shared beginning is a likelier slip than its edit distance says.
+    if (other.starts_with(wanted) || wanted.starts_with(other))
+      distance = std::min<std::size_t>(distance, 2);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates) {
+  const std::string nearest = nearest_name(name, candidates);
+  return nearest.empty() ? std::string{} : fmt::format(", did you mean \"{}\"?", nearest);
+}
+
+std::string quoted(std::string_view text) {
+  constexpr std::size_t kShown = 60;
+  const bool cut = text.size() > kShown;
+  return fmt::format("\"{}{}\"", escaped(text.substr(0, kShown)), cut ? "..." : "");
+}
+
+}  // namespace roofcast
