@@ -81,7 +81,7 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
   return nearest.empty() ? std::string{} : fmt::format(", did you mean \"{}\"?", nearest);
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   constexpr std::size_t kShown = 60;
   const bool cut = text.size() > kShown;
   return fmt::format("\"{}{}\"", escaped(text.substr(0, kShown)), cut ? "..." : "");

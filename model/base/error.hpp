@@ -45,6 +45,6 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates);
 
 /// `text` in double quotes, shortened to 60 characters, control characters escaped.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 }  // namespace roofcast

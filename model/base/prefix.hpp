@@ -15,11 +15,20 @@ struct Prefix {
 
 /// The one prefix table of the program: what the spec reader accepts and what the printers use.
 inline constexpr std::array kPrefixes = {
-    Prefix{"Ki", 1024.0}, Prefix{"Mi", 1048576.0}, Prefix{"Gi", 1073741824.0},
-    Prefix{"Ti", 1099511627776.0}, Prefix{"Pi", 1125899906842624.0},
-    Prefix{"n", 1e-9},    Prefix{"u", 1e-6},       Prefix{"m", 1e-3},
-    Prefix{"k", 1e3},     Prefix{"M", 1e6},        Prefix{"G", 1e9},
-    Prefix{"T", 1e12},    Prefix{"P", 1e15},       Prefix{"E", 1e18},
+    Prefix{"Ki", 1024.0},
+    Prefix{"Mi", 1048576.0},
+    Prefix{"Gi", 1073741824.0},
+    Prefix{"Ti", 1099511627776.0},
+    Prefix{"Pi", 1125899906842624.0},
+    Prefix{"n", 1e-9},
+    Prefix{"u", 1e-6},
+    Prefix{"m", 1e-3},
+    Prefix{"k", 1e3},
+    Prefix{"M", 1e6},
+    Prefix{"G", 1e9},
+    Prefix{"T", 1e12},
+    Prefix{"P", 1e15},
+    Prefix{"E", 1e18},
 };
 
 /// Parses "4.8 TB/s" with unit "B/s" to 4.8e12. Empty when number, prefix or unit does not fit.

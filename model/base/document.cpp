@@ -1,0 +1,87 @@
+#include "model/base/document.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "model/base/prefix.hpp"
+
+namespace roofcast {
+
+const Value* Value::find(std::string_view key) const {
+  for (const auto& [name, value] : members)
+    if (name == key) return &value;
+  return nullptr;
+}
+
+Value* Value::find(std::string_view key) {
+  return const_cast<Value*>(std::as_const(*this).find(key));
+}
+
+std::string read_text_file(const std::string& path, std::size_t max_bytes) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (error || !std::filesystem::exists(status))
+    throw IoError(place_message(path, {}, "", "no such file"));
+  if (!std::filesystem::is_regular_file(status))
+    throw IoError(place_message(path, {}, "", "expected a regular file"));
+  const auto size = std::filesystem::file_size(path, error);
+  if (error) throw IoError(place_message(path, {}, "", "cannot be read"));
+  if (size > max_bytes)
+    throw SpecError(place_message(path, {}, "",
+                                  fmt::format("expected a text file of at most {}, got {}",
+                                              format_binary_bytes(static_cast<double>(max_bytes)),
+                                              format_binary_bytes(static_cast<double>(size)))));
+  std::ifstream in(path, std::ios::binary);
+  std::string text(static_cast<std::size_t>(size), '\0');
+  if (!in || !in.read(text.data(), static_cast<std::streamsize>(size)))
+    throw IoError(place_message(path, {}, "", "cannot be read"));
+  return text;
+}
+
+namespace {
+
+/// The child of `parent` called `part`; maps grow, sequences do not.
+Value& child_for_override(Value& parent, const std::string& part, std::string_view dotted_key) {
+  if (parent.is_sequence()) {
+    const auto index = parse_number(part);
+    const auto size = static_cast<double>(parent.items.size());
+    if (!index || *index < 0 || *index >= size ||
+        *index != static_cast<double>(static_cast<std::size_t>(*index)))
+      throw SpecError(place_message("--set", {}, dotted_key,
+                                    fmt::format("expected an item number from 0 to {}, got {}",
+                                                parent.items.size() - 1, in_quotes(part))));
+    return parent.items[static_cast<std::size_t>(*index)];
+  }
+  if (parent.is_scalar())
+    throw SpecError(place_message("--set", {}, dotted_key,
+                                  fmt::format("expected a map or list above {}, got {}",
+                                              in_quotes(part), in_quotes(parent.scalar))));
+  parent.kind = Value::Kind::map;
+  if (Value* existing = parent.find(part)) return *existing;
+  return parent.members.emplace_back(part, Value{}).second;
+}
+
+}  // namespace
+
+void set_value(Document& document, std::string_view dotted_key, std::string_view text) {
+  Value* node = &document.root;
+  std::string_view rest = dotted_key;
+  while (!rest.empty()) {
+    const auto dot = rest.find('.');
+    const std::string part(rest.substr(0, dot));
+    if (part.empty())
+      throw SpecError(place_message("--set", {}, dotted_key, "expected a name between dots"));
+    node = &child_for_override(*node, part, dotted_key);
+    rest = dot == std::string_view::npos ? std::string_view{} : rest.substr(dot + 1);
+  }
+  Value replacement = parse_yaml(text, "--set " + std::string(dotted_key)).root;
+  // A sourced value ({value: ..., source: ...}) keeps its shape; the override becomes its value.
+  if (node->is_map() && !replacement.is_map() && node->find("value") != nullptr)
+    *node->find("value") = std::move(replacement);
+  else
+    *node = std::move(replacement);
+}
+
+}  // namespace roofcast
