@@ -23,4 +23,7 @@ function(roofcast_embed)
     COMMENT "Embedding ${ARG_DIRECTORY}"
     VERBATIM)
   target_sources(${ARG_TARGET} PRIVATE ${output})
+  # A file may be longer than the 64 KB literal that every C++ compiler has to accept.
+  set_source_files_properties(${output} PROPERTIES
+    COMPILE_OPTIONS $<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:-Wno-overlength-strings>)
 endfunction()

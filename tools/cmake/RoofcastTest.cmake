@@ -46,7 +46,7 @@ function(roofcast_fuzz NAME)
   file(MAKE_DIRECTORY ${corpus})
   add_test(NAME fuzz/${NAME}
     COMMAND ${NAME} -max_total_time=${ROOFCAST_FUZZ_SECONDS} -timeout=10 -rss_limit_mb=2048
-            -malloc_limit_mb=1024 -max_len=65536 -print_final_stats=1
+            -malloc_limit_mb=256 -max_len=65536 -print_final_stats=1
             -artifact_prefix=${corpus}/crash- ${corpus} ${CMAKE_SOURCE_DIR}/${ARG_SEEDS})
   math(EXPR limit "${ROOFCAST_FUZZ_SECONDS} + 120")
   set_tests_properties(fuzz/${NAME} PROPERTIES LABELS fuzz TIMEOUT ${limit})
