@@ -25,6 +25,8 @@ target_compile_options(roofcast_warnings INTERFACE
 
 add_library(roofcast_options INTERFACE)
 target_compile_features(roofcast_options INTERFACE cxx_std_20)
+# By flag, as CMake 3.25 knows no CUDA standard above C++17.
+target_compile_options(roofcast_options INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20>)
 if(ROOFCAST_SANITIZE)
   set(sanitize -fsanitize=${ROOFCAST_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_compile_options(roofcast_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${sanitize}>)
