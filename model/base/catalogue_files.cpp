@@ -1,0 +1,58 @@
+#include "model/base/catalogue_files.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include "model/base/error.hpp"
+
+namespace roofcast {
+namespace {
+
+constexpr std::string_view kExtension = ".yaml";
+
+/// Folder of user entries; empty when $ROOFCAST_DATA is not set.
+std::filesystem::path user_folder(std::string_view folder) {
+  const char* root = std::getenv("ROOFCAST_DATA");
+  return root == nullptr || *root == '\0' ? std::filesystem::path{}
+                                          : std::filesystem::path(root) / folder;
+}
+
+bool is_entry_name(std::string_view name) {
+  return !name.empty() && name.find('/') == std::string_view::npos && name != "generations";
+}
+
+}  // namespace
+
+std::vector<std::string> catalogue_names(std::span<const EmbeddedFile> embedded,
+                                         std::string_view folder) {
+  std::set<std::string> names;
+  for (const EmbeddedFile& file : embedded) {
+    const std::string_view stem = file.name.substr(0, file.name.size() - kExtension.size());
+    if (is_entry_name(stem)) names.emplace(stem);
+  }
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(user_folder(folder), error))
+    if (entry.path().extension() == kExtension && is_entry_name(entry.path().stem().string()))
+      names.insert(entry.path().stem().string());
+  return {names.begin(), names.end()};
+}
+
+Document find_catalogue_file(std::span<const EmbeddedFile> embedded, std::string_view folder,
+                             std::string_view what, const std::string& name) {
+  const std::filesystem::path user = user_folder(folder) / (name + std::string(kExtension));
+  std::error_code error;
+  if (is_entry_name(name) && user.has_parent_path() && std::filesystem::exists(user, error))
+    return parse_yaml(read_text_file(user.string()), user.string());
+  for (const EmbeddedFile& file : embedded)
+    if (is_entry_name(name) && file.name == name + std::string(kExtension))
+      return parse_yaml(file.text, fmt::format("{}/{}", folder, file.name));
+  throw SpecError(place_message(
+      "", {}, "",
+      fmt::format("unknown {} {}: expected a catalogue name or the path of a file{}", what,
+                  in_quotes(name), did_you_mean(name, catalogue_names(embedded, folder)))));
+}
+
+}  // namespace roofcast
