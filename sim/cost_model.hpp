@@ -1,0 +1,67 @@
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "model/base/number_format.hpp"
+#include "model/operators/operator.hpp"
+
+namespace roofcast {
+
+inline constexpr std::size_t kOperatorKinds = kOperatorKindNames.size();
+inline constexpr std::size_t kComputeKinds = 6;
+
+/// What one kind of operator costs on one machine under one engine. Plain SI numbers (seconds,
+/// bytes per second, FLOP/s): this is the inner loop of sweeps.
+struct PrimitiveCost {
+  double fixed_s = 0.0;                          // per kernel, overlapped by nothing
+  double bandwidth = 0.0;                        // attainable bytes/s
+  std::array<double, kComputeKinds> flops = {};  // attainable FLOP/s by ComputeKind
+  double low = 1.0;  // 10 % and 90 % quantiles of measured/predicted time
+  double high = 1.0;
+  std::string origin;  // where the constants come from, for provenance
+};
+
+/// Message cost a + b (n - 1) + bytes * f(n) / w of the two all-reduce algorithms, see
+/// `all_reduce_seconds`.
+struct AllReduceCost {
+  double one_shot_a_s = 0.0, one_shot_b_s = 0.0, one_shot_bandwidth = 0.0;
+  double two_shot_a_s = 0.0, two_shot_b_s = 0.0, two_shot_bandwidth = 0.0;
+};
+
+/// All constants that cost a step: a machine seen through an engine. Made by `make_cost_model`.
+struct CostModel {
+  std::array<PrimitiveCost, kOperatorKinds> primitives;
+  AllReduceCost all_reduce;
+
+  double norm_exponent = 2.5;  // how memory and compute time overlap; infinity: perfectly
+  double row_tile = 1.0;       // GEMM and expert rows are padded to this
+  double context_tile = 1.0;   // cached tokens of attention are padded to this
+  double mla_context_tile = 1.0;
+  double mla_head_tile = 1.0;
+
+  double units = 1.0;                // SMs, CUs or cores that share the per-unit terms below
+  double gemm_sqrt_k_s = 0.0;        // x sqrt(K / 1000): serial reduction over K
+  double attention_kv_head_s = 0.0;  // x sequences x kv heads / units
+  double attention_head_s = 0.0;     // x sequences x query heads / units
+  double mla_head_block_s = 0.0;     // x sequences x ceil(heads / 64) / units
+  double moe_io_bandwidth = 0.0;     // token traffic of expert blocks
+
+  double cache_bytes = 0.0;  // last-level cache; 0: not modelled
+  double cache_bandwidth = 0.0;
+
+  double peak_bandwidth = 0.0;  // data sheet, for the sanity bound
+  std::array<double, kComputeKinds> peak_flops = {};
+
+  double layer_overhead_s = 0.0;
+  double host_per_kernel_s = 0.0;
+  double host_per_step_s = 0.0;
+  std::int64_t prefill_chunk = 0;
+
+  double time_low = 1.0;  // engine-level range, correlated over the whole step
+  double time_high = 1.0;
+  bool primitives_correlated = false;  // generation defaults are off together, fits are not
+  int max_ranks = 1;                   // devices joined by the node link
+};
+
+}  // namespace roofcast
