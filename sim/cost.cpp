@@ -1,0 +1,166 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "sim/step_estimate.hpp"
+
+namespace roofcast {
+namespace {
+
+double padded(double amount, double tile) {
+  return tile <= 1.0 ? amount : std::ceil(amount / tile) * tile;
+}
+
+/// Memory and compute time overlapped: their p-norm, and the part of it that memory causes
+/// (m^p / (m^p + c^p)). p = 2.5 is the corner that measured GEMM and attention kernels show; an
+/// infinite p is the classic roofline.
+struct Overlap {
+  double seconds = 0.0;
+  double memory_part = 1.0;
+};
+
+Overlap overlap(double memory_s, double compute_s, double exponent) {
+  const bool memory_larger = memory_s >= compute_s;
+  const double larger = memory_larger ? memory_s : compute_s;
+  const double smaller = memory_larger ? compute_s : memory_s;
+  if (larger <= 0.0) return {};
+  const double ratio = smaller / larger;
+  if (std::isinf(exponent) || ratio < 1e-4) return {larger, memory_larger ? 1.0 : 0.0};
+  // The default exponent has a cheap form, and this is the inner loop of sweeps.
+  const double power =
+      exponent == 2.5 ? ratio * ratio * std::sqrt(ratio) : std::pow(ratio, exponent);
+  const double larger_part = 1.0 / (1.0 + power);
+  return {larger * std::pow(1.0 + power, 1.0 / exponent),
+          memory_larger ? larger_part : 1.0 - larger_part};
+}
+
+/// Cached tokens are read in tiles: what a kernel moves for `op` beyond its cached bytes.
+double padded_cache_bytes(const Operator& op, double tile) {
+  const double tokens = op.shape.tokens_read;
+  return tokens > 0.0 ? op.bytes.kv_read.value * padded(tokens, tile) / tokens : 0.0;
+}
+
+/// FLOPs with rows padded to the tile that matrix units work on.
+double padded_flops(const Operator& op, const CostModel& model) {
+  const OperatorShape& s = op.shape;
+  switch (op.kind) {
+    case OperatorKind::gemm:
+      return op.flops.value * padded(s.m, model.row_tile) / s.m;
+    case OperatorKind::mla:
+      return op.flops.value * padded(s.heads, model.mla_head_tile) / s.heads;
+    case OperatorKind::moe: {
+      const double pairs = s.m * s.experts_per_token;
+      const double per_expert = pairs / s.experts_hit;
+      return op.flops.value * padded(per_expert, model.row_tile) / per_expert;
+    }
+    default:
+      return op.flops.value;
+  }
+}
+
+/// Bytes that move at the primitive's bandwidth. Expert token traffic has a bandwidth of its own.
+double streamed_bytes(const Operator& op, const CostModel& model) {
+  const Traffic& b = op.bytes;
+  const double rest = b.weights.value + b.kv_write.value + b.state.value;
+  switch (op.kind) {
+    case OperatorKind::attention:
+      return rest + b.activations.value + padded_cache_bytes(op, model.context_tile);
+    case OperatorKind::mla:
+      return rest + b.activations.value + padded_cache_bytes(op, model.mla_context_tile);
+    case OperatorKind::moe:
+      return model.moe_io_bandwidth > 0.0 ? rest : rest + b.activations.value;
+    default:
+      return rest + b.activations.value + b.kv_read.value;
+  }
+}
+
+/// Latency terms that measured kernels show beside bytes and FLOPs; linear in their constants.
+double latency_terms(const Operator& op, const CostModel& model) {
+  const OperatorShape& s = op.shape;
+  switch (op.kind) {
+    case OperatorKind::gemm:
+      return model.gemm_sqrt_k_s > 0.0 ? model.gemm_sqrt_k_s * std::sqrt(s.k / 1000.0) : 0.0;
+    case OperatorKind::attention:
+      return s.sequences / model.units *
+             (model.attention_kv_head_s * s.kv_heads + model.attention_head_s * s.heads);
+    case OperatorKind::mla:
+      return model.mla_head_block_s * s.sequences * std::ceil(s.heads / 64.0) / model.units;
+    default:
+      return 0.0;
+  }
+}
+
+/// Seconds per byte when `working_set` bytes are read every step: what a last-level cache still
+/// holds from the step before comes from it. The edge is blended, since a cache under streaming
+/// loses more than its size says (hit fraction 1 / (1 + (S / 0.85 C)^6)).
+double seconds_per_byte(const PrimitiveCost& primitive, const CostModel& model,
+                        double working_set) {
+  const double memory = 1.0 / primitive.bandwidth;
+  if (model.cache_bandwidth <= primitive.bandwidth || model.cache_bytes <= 0.0) return memory;
+  const double fill = working_set / (0.85 * model.cache_bytes);
+  const double cube = fill * fill * fill;
+  const double hits = 1.0 / (1.0 + cube * cube);
+  return (1.0 - hits) * memory + hits / model.cache_bandwidth;
+}
+
+void add_memory_shares(const Operator& op, double seconds, ShareSeconds& shares) {
+  const Traffic& b = op.bytes;
+  const double total = b.memory().value;
+  if (total <= 0.0) return;
+  const double per_byte = seconds / total;
+  shares[static_cast<std::size_t>(TimeShare::weights)] += b.weights.value * per_byte;
+  shares[static_cast<std::size_t>(TimeShare::kv)] +=
+      (b.kv_read.value + b.kv_write.value) * per_byte;
+  shares[static_cast<std::size_t>(TimeShare::state)] += b.state.value * per_byte;
+  shares[static_cast<std::size_t>(TimeShare::activations)] += b.activations.value * per_byte;
+}
+
+OperatorCost cost_collective(const Operator& op, const CostModel& model) {
+  OperatorCost cost;
+  cost.seconds = all_reduce_seconds(model.all_reduce, op.bytes.collective.value, op.shape.ranks);
+  cost.extra_s = cost.seconds;
+  cost.shares[static_cast<std::size_t>(TimeShare::communication)] = cost.seconds;
+  return cost;
+}
+
+}  // namespace
+
+double all_reduce_seconds(const AllReduceCost& c, double bytes, double ranks) {
+  const double others = ranks - 1.0;
+  if (others <= 0.0) return 0.0;
+  const double one_shot =
+      c.one_shot_a_s + c.one_shot_b_s * others +
+      (c.one_shot_bandwidth > 0.0 ? bytes * others / c.one_shot_bandwidth : 0.0);
+  const double two_shot =
+      c.two_shot_a_s + c.two_shot_b_s * others +
+      (c.two_shot_bandwidth > 0.0 ? 2.0 * bytes * others / ranks / c.two_shot_bandwidth : 0.0);
+  return std::min(one_shot, two_shot);
+}
+
+OperatorCost cost_operator(const Operator& op, const CostModel& model, double working_set_bytes) {
+  if (op.kind == OperatorKind::collective) return cost_collective(op, model);
+  const PrimitiveCost& primitive = model.primitives[static_cast<std::size_t>(op.kind)];
+
+  OperatorCost cost;
+  cost.fixed_s = primitive.fixed_s + latency_terms(op, model);
+  cost.memory_s = streamed_bytes(op, model) * seconds_per_byte(primitive, model, working_set_bytes);
+  if (op.flops.value > 0.0)
+    cost.compute_s =
+        padded_flops(op, model) / primitive.flops[static_cast<std::size_t>(op.compute)];
+  const Overlap both = overlap(cost.memory_s, cost.compute_s, model.norm_exponent);
+
+  const double memory_s = both.seconds * both.memory_part;
+  if (op.kind == OperatorKind::moe && model.moe_io_bandwidth > 0.0) {
+    cost.extra_s = op.bytes.activations.value / model.moe_io_bandwidth;
+    cost.shares[static_cast<std::size_t>(TimeShare::activations)] = cost.extra_s;
+    cost.shares[static_cast<std::size_t>(TimeShare::weights)] = memory_s;
+  } else {
+    add_memory_shares(op, memory_s, cost.shares);
+  }
+  cost.shares[static_cast<std::size_t>(TimeShare::compute)] = both.seconds - memory_s;
+  cost.shares[static_cast<std::size_t>(TimeShare::launch)] = cost.fixed_s;
+  cost.seconds = cost.fixed_s + both.seconds + cost.extra_s;
+  return cost;
+}
+
+}  // namespace roofcast
