@@ -43,6 +43,10 @@ struct Document {
 inline constexpr int kMaxDocumentDepth = 64;
 /// Text files larger than this are refused before they are read (100 MiB, as safetensors headers).
 inline constexpr std::size_t kMaxDocumentBytes = std::size_t{100} << 20;
+/// Documents of more values are refused: each takes some 100 bytes of memory, so that "[0,0,..." in
+/// a file of the size above would take gigabytes. The largest real files, indexes of models with
+/// many experts, have below 400,000.
+inline constexpr std::size_t kMaxDocumentValues = 2'000'000;
 
 /// Parses one YAML document. Throws SpecError for syntax errors, duplicate keys, aliases (which can
 /// make a document grow without bound), non-scalar keys and excessive depth.

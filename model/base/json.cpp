@@ -135,6 +135,9 @@ class JsonTreeBuilder : public nlohmann::json_sax<Json> {
   }
 
   Value* place(Value value) {
+    if (++values_ > kMaxDocumentValues)
+      throw SpecError(place_message(file_, value.at, "",
+                                    fmt::format("more than {} values", kMaxDocumentValues)));
     if (stack_.empty()) {
       root_ = std::move(value);
       return &root_;
@@ -164,6 +167,7 @@ class JsonTreeBuilder : public nlohmann::json_sax<Json> {
   std::string file_;
   Value& root_;
   std::size_t last_end_ = 0;
+  std::size_t values_ = 0;
   std::vector<Frame> stack_;
 };
 

@@ -74,6 +74,8 @@ class TreeBuilder : public YAML::EventHandler {
 
   /// Puts `value` where the parser stands and returns its final place.
   Value* place(Value value) {
+    if (++values_ > kMaxDocumentValues)
+      fail(value.at, fmt::format("more than {} values", kMaxDocumentValues));
     if (stack_.empty()) {
       root_ = std::move(value);
       return &root_;
@@ -101,6 +103,7 @@ class TreeBuilder : public YAML::EventHandler {
 
   std::string file_;
   Value& root_;
+  std::size_t values_ = 0;
   std::vector<Frame> stack_;
 };
 

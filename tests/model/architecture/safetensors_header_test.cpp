@@ -123,3 +123,9 @@ TEST_CASE("headers that are no JSON map are refused") {
   CHECK(contains(error_of_json(std::string(100, '['), 0), "nested deeper than"));
   CHECK(contains(error_of_json(R"({"a":7})", 0), "a: expected a map, got \"7\""));
 }
+
+TEST_CASE("a header of millions of values is refused before it fills the memory") {
+  std::string json = "[0";
+  for (int i = 0; i < 2'100'000; ++i) json += ",0";
+  CHECK(contains(error_of_json(json + "]", 0), "more than 2000000 values"));
+}
