@@ -58,10 +58,12 @@ struct PerLayerEmbedding {
   bool operator==(const PerLayerEmbedding&) const = default;
 };
 
-/// What the model's publisher says of its size; the shipped specs are tested against it.
+/// What the model's publisher says of its size; the shipped specs are tested against it. The total
+/// includes resident parts such as a vision tower and leaves out MTP blocks.
 struct PublishedCounts {
   double total_params = 0.0;
   std::optional<double> active_params;
+  bool active_includes_embedding = false;  // publishers differ; a table of its own (untied) is meant
   std::string source;
   bool operator==(const PublishedCounts&) const = default;
 };

@@ -109,6 +109,7 @@ void read_extras(SpecReader& root, ArchitectureSpec& spec) {
     PublishedCounts counts;
     counts.total_params = published->number("total_params", 1.0, 1e16);
     counts.active_params = published->optional_number("active_params", 1.0, 1e16);
+    counts.active_includes_embedding = published->boolean_or("active_includes_embedding", false);
     counts.source = published->string("source");
     published->reject_unknown_keys();
     spec.published = counts;
@@ -264,6 +265,7 @@ std::string write_architecture_yaml(const ArchitectureSpec& spec) {
     out += fmt::format("published: {{total_params: {}", spec.published->total_params);
     if (spec.published->active_params)
       out += fmt::format(", active_params: {}", *spec.published->active_params);
+    if (spec.published->active_includes_embedding) out += ", active_includes_embedding: true";
     out += fmt::format(", source: {}}}\n", yaml_text(spec.published->source));
   }
   out += fmt::format("hidden_dim: {}\nvocab_size: {}\ntied_embeddings: {}\n", spec.hidden_dim,
