@@ -41,8 +41,8 @@ class FieldReader {
   }
 
  private:
-  /// Larger than any dimension of a real model, small enough that products stay finite.
-  static constexpr std::int64_t kMaxDimension = std::int64_t{1} << 32;
+  /// Larger than any dimension of a real model, small enough that a product of two fits 64 bits.
+  static constexpr std::int64_t kMaxDimension = std::int64_t{1} << 28;
 
   bool wanted(std::string_view key, Presence presence) {
     reader_.accept(key);
