@@ -29,9 +29,10 @@ FfnParameters ffn_parameters(const ArchitectureSpec& spec, const Layer& layer) {
 }
 
 double layer_norm_elements(const ArchitectureSpec& spec, const Layer& layer) {
-  const double blocks =
-      (is_none(spec.mixers[static_cast<std::size_t>(layer.mixer)].kind) ? 0.0 : 1.0) +
-      (is_none(spec.ffns[static_cast<std::size_t>(layer.ffn)].kind) ? 0.0 : 1.0);
+  const bool mixer = !is_none(spec.mixers[static_cast<std::size_t>(layer.mixer)].kind);
+  const bool ffn = !is_none(spec.ffns[static_cast<std::size_t>(layer.ffn)].kind);
+  const bool shared = spec.block_order == BlockOrder::parallel_one_norm && mixer && ffn;
+  const double blocks = (mixer ? 1.0 : 0.0) + (ffn ? 1.0 : 0.0) - (shared ? 1.0 : 0.0);
   return blocks * static_cast<double>(spec.norms_per_block) * norm_elements(spec);
 }
 

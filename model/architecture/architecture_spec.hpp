@@ -11,10 +11,21 @@
 
 namespace roofcast {
 
-enum class NormKind { rms, layer };
+/// RMS norm and unbiased layer norm (Cohere) have one weight per element, layer norm also a bias.
+enum class NormKind { rms, layer, layer_no_bias };
 template <>
 struct EnumNames<NormKind> {
-  static constexpr std::array<std::string_view, 2> kNames = {"rms", "layer"};
+  static constexpr std::array<std::string_view, 3> kNames = {"rms", "layer", "layer_no_bias"};
+};
+
+/// How a layer's attention and feed-forward parts follow each other: one after the other, or both
+/// on the layer's input, under one norm (Falcon-7B, Cohere) or one each (Falcon-40B). Parallel
+/// blocks add up before they leave the rank, so tensor parallelism reduces once a layer.
+enum class BlockOrder { serial, parallel_one_norm, parallel_two_norms };
+template <>
+struct EnumNames<BlockOrder> {
+  static constexpr std::array<std::string_view, 3> kNames = {"serial", "parallel_one_norm",
+                                                             "parallel_two_norms"};
 };
 
 struct NamedMixer {
@@ -58,12 +69,15 @@ struct PerLayerEmbedding {
   bool operator==(const PerLayerEmbedding&) const = default;
 };
 
-/// What the model's publisher says of its size; the shipped specs are tested against it. The total
-/// includes resident parts such as a vision tower and leaves out MTP blocks.
+/// What the model's publisher says of its size; the shipped specs are tested against it. Publishers
+/// count differently, so the spec says what the figures cover.
 struct PublishedCounts {
   double total_params = 0.0;
   std::optional<double> active_params;
-  bool active_includes_embedding = false;  // publishers differ; a table of its own (untied) is meant
+  bool active_includes_embedding = false;  // the input table, where it is apart from the lm_head
+  bool counts_embeddings = true;           // false: both figures leave out input table and lm_head
+  bool counts_resident = true;             // the total includes a vision tower and the like
+  bool counts_mtp = false;                 // the total includes MTP blocks
   std::string source;
   bool operator==(const PublishedCounts&) const = default;
 };
@@ -81,6 +95,7 @@ struct ArchitectureSpec {
   bool tied_embeddings = false;
   std::int64_t max_context = 0;  // 0: the source does not say
   NormKind norm = NormKind::rms;
+  BlockOrder block_order = BlockOrder::serial;
   std::int64_t norms_per_block = 1;      // 2: one before and one after each block (Gemma)
   std::int64_t position_embeddings = 0;  // rows of a learned position table
   bool lm_head_bias = false;

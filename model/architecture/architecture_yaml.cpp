@@ -110,6 +110,9 @@ void read_extras(SpecReader& root, ArchitectureSpec& spec) {
     counts.total_params = published->number("total_params", 1.0, 1e16);
     counts.active_params = published->optional_number("active_params", 1.0, 1e16);
     counts.active_includes_embedding = published->boolean_or("active_includes_embedding", false);
+    counts.counts_embeddings = published->boolean_or("counts_embeddings", true);
+    counts.counts_resident = published->boolean_or("counts_resident", true);
+    counts.counts_mtp = published->boolean_or("counts_mtp", false);
     counts.source = published->string("source");
     published->reject_unknown_keys();
     spec.published = counts;
@@ -159,6 +162,16 @@ std::string yaml_text(std::string_view text) {
       out += c;
   }
   return out + "\"";
+}
+
+std::string published_text(const PublishedCounts& counts) {
+  std::string out = fmt::format("published: {{total_params: {}", counts.total_params);
+  if (counts.active_params) out += fmt::format(", active_params: {}", *counts.active_params);
+  if (counts.active_includes_embedding) out += ", active_includes_embedding: true";
+  if (!counts.counts_embeddings) out += ", counts_embeddings: false";
+  if (!counts.counts_resident) out += ", counts_resident: false";
+  if (counts.counts_mtp) out += ", counts_mtp: true";
+  return out + fmt::format(", source: {}}}\n", yaml_text(counts.source));
 }
 
 template <typename Named>
@@ -242,6 +255,7 @@ ArchitectureSpec read_architecture(const Document& document) {
   spec.max_context = root.integer_or("max_context", 0);
   FieldReader fields(root);
   fields("norm", spec.norm);
+  fields("block_order", spec.block_order);
   spec.norms_per_block = root.integer_or("norms_per_block", 1, 1, 2);
   spec.position_embeddings = root.integer_or("position_embeddings", 0, 0, 1 << 26);
   spec.lm_head_bias = root.boolean_or("lm_head_bias", false);
@@ -261,17 +275,14 @@ std::string write_architecture_yaml(const ArchitectureSpec& spec) {
   std::string out = fmt::format("schema: 1\nname: {}\n", yaml_text(spec.name));
   if (!spec.title.empty()) out += fmt::format("title: {}\n", yaml_text(spec.title));
   if (!spec.source.empty()) out += fmt::format("source: {}\n", yaml_text(spec.source));
-  if (spec.published) {
-    out += fmt::format("published: {{total_params: {}", spec.published->total_params);
-    if (spec.published->active_params)
-      out += fmt::format(", active_params: {}", *spec.published->active_params);
-    if (spec.published->active_includes_embedding) out += ", active_includes_embedding: true";
-    out += fmt::format(", source: {}}}\n", yaml_text(spec.published->source));
-  }
+  if (spec.published) out += published_text(*spec.published);
   out += fmt::format("hidden_dim: {}\nvocab_size: {}\ntied_embeddings: {}\n", spec.hidden_dim,
                      spec.vocab_size, spec.tied_embeddings);
   if (spec.max_context > 0) out += fmt::format("max_context: {}\n", spec.max_context);
-  if (spec.norm != NormKind::rms) out += "norm: layer\n";
+  FieldWriter enums;
+  enums("norm", spec.norm);
+  enums("block_order", spec.block_order);
+  for (const std::string& line : enums.parts) out += line + "\n";
   if (spec.norms_per_block != 1) out += fmt::format("norms_per_block: {}\n", spec.norms_per_block);
   if (spec.position_embeddings > 0)
     out += fmt::format("position_embeddings: {}\n", spec.position_embeddings);

@@ -28,13 +28,19 @@ void append_per_layer_embedding(const ArchitectureSpec& spec, OperatorBuilder& b
 void append_layer_class(const ArchitectureSpec& spec, const Layer& layer, OperatorBuilder& b) {
   const Mixer& mixer = spec.mixers[static_cast<std::size_t>(layer.mixer)].kind;
   const FeedForward& ffn = spec.ffns[static_cast<std::size_t>(layer.ffn)].kind;
+  const bool parallel = spec.block_order != BlockOrder::serial &&
+                        !std::holds_alternative<NoMixer>(mixer) &&
+                        !std::holds_alternative<NoFfn>(ffn);
   if (!std::holds_alternative<NoMixer>(mixer)) {
     append_norm("attn_norm", spec, b);
+    b.set_reduces(!parallel);
     std::visit([&](const auto& kind) { kind.append_operators(b); }, mixer);
+    b.set_reduces(true);
     append_post_norm("attn_post_norm", spec, b);
   }
   if (!std::holds_alternative<NoFfn>(ffn)) {
-    append_norm("ffn_norm", spec, b);
+    if (!parallel || spec.block_order == BlockOrder::parallel_two_norms)
+      append_norm("ffn_norm", spec, b);
     std::visit([&](const auto& kind) { kind.append_operators(b); }, ffn);
     append_post_norm("ffn_post_norm", spec, b);
   }

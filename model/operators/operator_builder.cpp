@@ -39,7 +39,7 @@ Operator& OperatorBuilder::elementwise(std::string_view name, double elements) {
 }
 
 void OperatorBuilder::all_reduce(std::string_view name) {
-  if (step_.tp == 1) return;
+  if (step_.tp == 1 || !reduces_) return;
   Operator& op = append(name, OperatorKind::collective);
   op.shape.ranks = tp();
   op.bytes.collective = {tokens() * hidden_dim_ * activation_bytes()};

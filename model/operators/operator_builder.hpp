@@ -41,6 +41,9 @@ class OperatorBuilder {
   /// Reads and writes `elements` activations in all. For norms, rotary embedding, gates, sampling.
   Operator& elementwise(std::string_view name, double elements);
 
+  /// Whether `all_reduce` appends anything: of two parallel blocks only the last one reduces.
+  void set_reduces(bool reduces) { reduces_ = reduces; }
+
   /// Sum over ranks of (tokens, hidden_dim) activations; nothing when there is one rank.
   void all_reduce(std::string_view name);
 
@@ -54,6 +57,7 @@ class OperatorBuilder {
   OperatorList& out_;
   int layer_class_ = -1;
   double count_ = 1.0;
+  bool reduces_ = true;
 };
 
 /// ceil(total / ranks): the share of the fullest rank, which the others wait for.
