@@ -1,0 +1,100 @@
+#include "hardware/src/ceilings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace roofcast {
+namespace {
+
+const PrimitiveDefaults& defaults_of(const Generation& generation, Primitive primitive) {
+  return generation.primitives[static_cast<std::size_t>(primitive)];
+}
+
+Ceiling generation_ceiling(const Machine& machine, Primitive primitive, ComputeFormat format) {
+  const Generation& generation = machine.generation;
+  const PrimitiveDefaults& row = defaults_of(generation, primitive);
+  const PeakFlops peak = peak_flops(machine.spec, format);
+  const BytesPerSecond memory = machine.spec.memory.front().bandwidth.value;
+  // The stored operands decide how bytes move; the format computed in decides the FLOP share.
+  const double bytes_share =
+      is_narrow(format) ? row.bandwidth_fp8.value_or(row.bandwidth) : row.bandwidth;
+  const double flops_share = is_narrow(peak.format) ? row.flops_fp8.value_or(row.flops) : row.flops;
+  return {.bandwidth = memory * bytes_share,
+          .flops = peak.flops * flops_share,
+          .t0_stream = generation.launch_stream,
+          .t0_graph = generation.launch_graph,
+          .c_k = row.c_k,
+          .c1 = row.c1,
+          .c2 = row.c2,
+          .c_mla = row.c_mla,
+          .io_bandwidth = memory * row.io_bandwidth,
+          .low = generation.low,
+          .high = generation.high,
+          .calibrated = false,
+          .origin = fmt::format("generation {}: {}", generation.name, row.origin)};
+}
+
+std::string calibration_origin(const Calibration& calibration, std::string_view what) {
+  return fmt::format("calibrated {} ({}, {})", what, calibration.provenance.device,
+                     calibration.provenance.date);
+}
+
+/// Fixed times were fitted together with the slope: absent ones are zero, not the generation's.
+void apply(const CalibratedPrimitive& fitted, Ceiling& ceiling) {
+  ceiling.bandwidth = fitted.bandwidth.value_or(ceiling.bandwidth);
+  ceiling.flops = fitted.flops.value_or(ceiling.flops);
+  ceiling.t0_stream = fitted.t0.value_or(fitted.t0_graph.value_or(Seconds{}));
+  ceiling.t0_graph = fitted.t0_graph.value_or(ceiling.t0_stream);
+  ceiling.c_k = fitted.c_k.value_or(Seconds{});
+  ceiling.c1 = fitted.c1.value_or(Seconds{});
+  ceiling.c2 = fitted.c2.value_or(Seconds{});
+  ceiling.c_mla = fitted.c_mla.value_or(Seconds{});
+  ceiling.io_bandwidth = fitted.io_bandwidth.value_or(ceiling.io_bandwidth);
+  ceiling.low = fitted.low;
+  ceiling.high = fitted.high;
+  ceiling.calibrated = true;
+}
+
+/// A primitive that was not measured, on a machine whose reads were.
+void scale_to_read(const Machine& machine, const CalibratedPrimitive& read, Ceiling& ceiling) {
+  const double nominal_read = defaults_of(machine.generation, Primitive::read).bandwidth *
+                              machine.spec.memory.front().bandwidth.value.value;
+  const double factor = read.bandwidth->value / nominal_read;
+  ceiling.bandwidth = ceiling.bandwidth * factor;
+  ceiling.io_bandwidth = ceiling.io_bandwidth * factor;
+}
+
+}  // namespace
+
+Ceiling attainable_ceiling(const Machine& machine, Primitive primitive, ComputeFormat format) {
+  Ceiling ceiling = generation_ceiling(machine, primitive, format);
+  if (machine.calibration) {
+    const Calibration& calibration = *machine.calibration;
+    const CalibratedPrimitive* read = find_primitive(calibration, primitive_name(Primitive::read));
+    if (const auto* fitted = find_primitive(calibration, primitive, format)) {
+      apply(*fitted, ceiling);
+      ceiling.origin = calibration_origin(calibration, fitted->name);
+    } else if (read != nullptr && read->bandwidth) {
+      scale_to_read(machine, *read, ceiling);
+      ceiling.origin = fmt::format("{} x the ratio of {}", calibration_origin(calibration, "read"),
+                                   ceiling.origin);
+    }
+  }
+  const Ceiling ideal = ideal_ceiling(machine, format);
+  ceiling.bandwidth = std::min(ceiling.bandwidth, ideal.bandwidth);
+  ceiling.io_bandwidth = std::min(ceiling.io_bandwidth, ideal.bandwidth);
+  ceiling.flops = std::min(ceiling.flops, ideal.flops);
+  return ceiling;
+}
+
+Ceiling ideal_ceiling(const Machine& machine, ComputeFormat format) {
+  Ceiling ceiling;
+  ceiling.bandwidth = machine.spec.memory.front().bandwidth.value;
+  ceiling.io_bandwidth = ceiling.bandwidth;
+  ceiling.flops = peak_flops(machine.spec, format).flops;
+  ceiling.origin = "data sheet peak";
+  return ceiling;
+}
+
+}  // namespace roofcast
