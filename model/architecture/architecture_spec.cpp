@@ -78,7 +78,8 @@ CacheBytes to_bytes(const CacheElements& e, const Formats& f) {
   return {
       .kv = {e.k * f[Component::k].bytes_per_element() + e.v * f[Component::v].bytes_per_element() +
              e.indexer * f[Component::indexer].bytes_per_element()},
-      .state = {e.state * f[Component::state].bytes_per_element()}};
+      .state = {e.state * f[Component::state].bytes_per_element() +
+                e.conv_state * f[Component::conv_state].bytes_per_element()}};
 }
 
 }  // namespace
@@ -166,9 +167,9 @@ CacheBytes cache_bytes_per_rank(const ArchitectureSpec& spec, double context, in
   CacheElements total;
   for (const LayerClass& c : spec.classes) {
     const Mixer& mixer = spec.mixers[static_cast<std::size_t>(c.layer.mixer)].kind;
-    const double shards = std::visit(
+    const CacheShards shards = std::visit(
         [&](const auto& kind) { return kind.cache_shards(static_cast<double>(tp)); }, mixer);
-    total += cache_elements(mixer, context) * (c.count / shards);
+    total += cache_elements(mixer, context) / shards * c.count;
   }
   return to_bytes(total, spec.formats);
 }

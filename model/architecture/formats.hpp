@@ -21,13 +21,15 @@ enum class Component {
   v,               // value cache
   indexer,         // key cache of a sparse-attention indexer
   state,           // recurrent state of linear and state-space layers
+  conv_state,      // last inputs of their short convolutions
   activations,     // values between operators, norms and biases
 };
 
-inline constexpr std::array<std::string_view, 12> kComponentNames = {
-    "attention", "dense_ffn", "routed_experts", "shared_experts",
-    "router",    "embedding", "lm_head",        "k",
-    "v",         "indexer",   "state",          "activations"};
+inline constexpr std::array<std::string_view, 13> kComponentNames = {
+    "attention",  "dense_ffn", "routed_experts", "shared_experts",
+    "router",     "embedding", "lm_head",        "k",
+    "v",          "indexer",   "state",          "conv_state",
+    "activations"};
 
 /// How one component is stored. `bits` is the true mean where a file mixes formats inside a
 /// component (Q4_K_M, ignore lists); otherwise it is the format's own.

@@ -5,9 +5,18 @@
 #include <variant>
 
 #include "model/attention/chunked.hpp"
+#include "model/attention/compressed.hpp"
+#include "model/attention/gated_delta.hpp"
 #include "model/attention/gqa.hpp"
+#include "model/attention/gqa_sparse.hpp"
+#include "model/attention/kda.hpp"
+#include "model/attention/lightning.hpp"
+#include "model/attention/mamba1.hpp"
+#include "model/attention/mamba2.hpp"
 #include "model/attention/mla.hpp"
+#include "model/attention/mla_sparse.hpp"
 #include "model/attention/no_mixer.hpp"
+#include "model/attention/short_conv.hpp"
 #include "model/attention/sliding_window.hpp"
 
 namespace roofcast {
@@ -16,7 +25,9 @@ namespace roofcast {
 /// kind is one header with kName, kSummary, visit_fields, parameters, cache, cache_shards and
 /// append_operators; what it lacks fails to compile where it is needed.
 using Mixer = std::variant<GroupedQueryAttention, SlidingWindowAttention, ChunkedAttention,
-                           MultiHeadLatentAttention, NoMixer>;
+                           SparseGroupedAttention, MultiHeadLatentAttention, SparseLatentAttention,
+                           CompressedAttention, GatedDeltaNet, KimiDeltaAttention,
+                           LightningAttention, Mamba1, Mamba2, ShortConvolution, NoMixer>;
 
 /// Calls `use(Kind{})` for every kind of the variant, in order.
 template <typename Variant, typename Use>

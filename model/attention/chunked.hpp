@@ -32,9 +32,7 @@ struct ChunkedAttention {
   CacheElements cache(double context) const {
     return stored_per_token(shape) * std::min(context, static_cast<double>(chunk));
   }
-  double cache_shards(double tp) const {
-    return std::min(tp, static_cast<double>(shape.n_kv_heads));
-  }
+  CacheShards cache_shards(double tp) const { return kv_head_shards(shape, tp); }
   void append_operators(OperatorBuilder& builder) const {
     const StepShape& step = builder.step();
     append_gqa(shape, std::fmod(step.context, static_cast<double>(chunk)),

@@ -24,10 +24,7 @@ struct GroupedQueryAttention {
   }
   /// Elements kept by one sequence of `context` tokens in one layer, of one copy.
   CacheElements cache(double context) const { return stored_per_token(shape) * context; }
-  /// Ranks over which tensor parallelism can split the cache.
-  double cache_shards(double tp) const {
-    return std::min(tp, static_cast<double>(shape.n_kv_heads));
-  }
+  CacheShards cache_shards(double tp) const { return kv_head_shards(shape, tp); }
   void append_operators(OperatorBuilder& builder) const {
     const StepShape& step = builder.step();
     append_gqa(shape, step.context, causal_pairs(step.context, step.query_len), builder);

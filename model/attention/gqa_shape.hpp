@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -74,6 +75,11 @@ MixerParameters parameters(const GqaShape& shape, double hidden_dim);
 
 /// Elements of K and V per token that the layer stores itself.
 CacheElements stored_per_token(const GqaShape& shape);
+
+/// The cache splits over at most its key-value heads; further ranks hold copies.
+inline CacheShards kv_head_shards(const GqaShape& shape, double tp) {
+  return {.kv = std::min(tp, static_cast<double>(shape.n_kv_heads))};
+}
 
 /// Appends projections, cache write and attention for a cache of which each sequence reads
 /// `tokens_read` tokens and whose queries see `pairs` query-key pairs per sequence. FLOPs of

@@ -73,6 +73,11 @@ void append_expanded(const MlaShape& s, double tokens_read, double pairs, Operat
   op.bytes.activations = {(b.tokens() + expanded) * heads * width * b.activation_bytes()};
 }
 
+void append_output(const MlaShape& s, OperatorBuilder& b) {
+  b.gemm("attn_out_proj", Component::attention, b.hidden_dim(), shard(output_width(s), b.tp()));
+  b.all_reduce("attn_all_reduce");
+}
+
 }  // namespace
 
 MixerParameters parameters(const MlaShape& s, double hidden_dim) {
@@ -107,12 +112,18 @@ void append_mla_inputs(const MlaShape& s, OperatorBuilder& b) {
 }
 
 void append_mla_attention(const MlaShape& s, double tokens_read, double pairs, OperatorBuilder& b) {
-  if (b.step().is_decode())
-    append_absorbed(s, tokens_read, pairs, b);
-  else
-    append_expanded(s, tokens_read, pairs, b);
-  b.gemm("attn_out_proj", Component::attention, b.hidden_dim(), shard(output_width(s), b.tp()));
-  b.all_reduce("attn_all_reduce");
+  if (b.step().is_decode()) {
+    append_mla_absorbed_attention(s, tokens_read, pairs, b);
+    return;
+  }
+  append_expanded(s, tokens_read, pairs, b);
+  append_output(s, b);
+}
+
+void append_mla_absorbed_attention(const MlaShape& s, double tokens_read, double pairs,
+                                   OperatorBuilder& b) {
+  append_absorbed(s, tokens_read, pairs, b);
+  append_output(s, b);
 }
 
 }  // namespace roofcast

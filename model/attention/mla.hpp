@@ -46,6 +46,11 @@ void append_mla_inputs(const MlaShape& shape, OperatorBuilder& builder);
 void append_mla_attention(const MlaShape& shape, double tokens_read, double pairs,
                           OperatorBuilder& builder);
 
+/// The absorbed form in any pass: what kernels of sparse attention use, since each query gathers
+/// latents of its own.
+void append_mla_absorbed_attention(const MlaShape& shape, double tokens_read, double pairs,
+                                   OperatorBuilder& builder);
+
 struct MultiHeadLatentAttention {
   static constexpr std::string_view kName = "mla";
   static constexpr std::string_view kSummary =
@@ -64,7 +69,7 @@ struct MultiHeadLatentAttention {
     return roofcast::parameters(shape, hidden_dim);
   }
   CacheElements cache(double context) const { return {.k = shape.latent_dim() * context}; }
-  double cache_shards(double) const { return 1.0; }
+  CacheShards cache_shards(double) const { return {}; }
   void append_operators(OperatorBuilder& builder) const {
     const StepShape& step = builder.step();
     append_mla_inputs(shape, builder);

@@ -17,7 +17,7 @@ struct NoMixer {
 
   MixerParameters parameters(double) const { return {}; }
   CacheElements cache(double) const { return {}; }
-  double cache_shards(double) const { return 1.0; }
+  CacheShards cache_shards(double) const { return {}; }
   void append_operators(OperatorBuilder&) const {}
 };
 

@@ -27,9 +27,7 @@ struct SlidingWindowAttention {
     return roofcast::parameters(shape, hidden_dim);
   }
   CacheElements cache(double context) const { return stored_per_token(shape) * kept(context); }
-  double cache_shards(double tp) const {
-    return std::min(tp, static_cast<double>(shape.n_kv_heads));
-  }
+  CacheShards cache_shards(double tp) const { return kv_head_shards(shape, tp); }
   void append_operators(OperatorBuilder& builder) const {
     const StepShape& step = builder.step();
     append_gqa(shape, kept(step.context),
