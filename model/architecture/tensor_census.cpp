@@ -6,9 +6,25 @@ namespace roofcast {
 namespace {
 
 constexpr std::array<std::string_view, kTensorComponents> kNames = {
-    "attention", "dense_ffn", "routed_experts", "shared_experts", "router", "norm", "embedding",
+    "attention", "dense_ffn", "routed_experts", "shared_experts", "router", "vectors", "embedding",
     "lm_head",   "mtp",       "vision",         "other"};
 constexpr std::size_t kShownOtherNames = 16;
+
+/// A per-tensor or per-row scale is a part of the matrix that it scales.
+bool is_scale(std::string_view name) {
+  return name.find("scale") != std::string_view::npos || name.ends_with("zeros") ||
+         name.ends_with("g_idx");
+}
+
+TensorComponent component_of(const StoredTensor& tensor, const TensorPlace& at) {
+  const bool in_layer = at.component != TensorComponent::embedding &&
+                        at.component != TensorComponent::per_layer_embedding &&
+                        at.component != TensorComponent::lm_head &&
+                        at.component != TensorComponent::mtp &&
+                        at.component != TensorComponent::vision;
+  return in_layer && tensor.rank <= 1 && !is_scale(tensor.name) ? TensorComponent::vectors
+                                                                : at.component;
+}
 
 void add(TensorTotals& totals, const StoredTensor& tensor) {
   totals.tensors += 1;
@@ -49,10 +65,11 @@ TensorCensus take_census(const std::vector<StoredTensor>& tensors, PlaceTensor p
   TensorCensus census;
   for (const StoredTensor& tensor : tensors) {
     const TensorPlace at = place(tensor.name, n_layers);
-    const auto component = static_cast<std::size_t>(at.component);
+    const TensorComponent kind = component_of(tensor, at);
+    const auto component = static_cast<std::size_t>(kind);
     add(census.total[component], tensor);
     add_format(census.formats[component], tensor);
-    if (at.component == TensorComponent::other && census.other_names.size() < kShownOtherNames)
+    if (kind == TensorComponent::other && census.other_names.size() < kShownOtherNames)
       census.other_names.push_back(tensor.name);
     if (!at.layer) continue;
     const auto layer = static_cast<std::size_t>(*at.layer);

@@ -10,7 +10,7 @@
 
 namespace roofcast {
 
-/// What a weight tensor is for. One decode step reads `attention` to `norm` and `lm_head` (of
+/// What a weight tensor is for. One decode step reads `attention` to `vectors` and `lm_head` (of
 /// `routed_experts` the distinct ones that it hits), one row per token of `embedding`, and neither
 /// `mtp` nor `vision`, which are resident all the same.
 enum class TensorComponent {
@@ -19,26 +19,29 @@ enum class TensorComponent {
   routed_experts,
   shared_experts,
   router,
-  norm,
-  embedding,
+  vectors,              // norms, biases and other tensors of one dimension
+  embedding,            // token and position tables
+  per_layer_embedding,  // a table of rows per token and layer (Gemma 3n, Gemma 4 E models)
   lm_head,
   mtp,     // multi-token-prediction blocks
   vision,  // vision and audio towers with their projectors
   other,
 };
-inline constexpr std::size_t kTensorComponents = 11;
+inline constexpr std::size_t kTensorComponents = 12;
 
 std::string_view tensor_component_name(TensorComponent component);
 
 /// One stored tensor, from whatever file.
 struct StoredTensor {
   std::string name;
-  std::string format;  // as the file names it, lower case: "q4_K", "bf16", "i32"
+  std::string format;    // as the file's format names it: "q4_K", "BF16"
+  std::size_t rank = 2;  // dimensions
   std::int64_t elements = 0;
   std::int64_t bytes = 0;
 };
 
-/// Where a tensor belongs, judged by its name alone.
+/// Where a tensor belongs, judged by its name alone; `take_census` moves one-dimensional tensors of
+/// layers to `vectors`, unless they are scales of a matrix.
 struct TensorPlace {
   TensorComponent component = TensorComponent::other;
   std::optional<int> layer;

@@ -63,7 +63,7 @@ bool is_norm(const Name& name) {
 
 TensorComponent gguf_component_in_layer(const Name& name, bool numbered_expert) {
   if (name.any_starts("vis_")) return TensorComponent::vision;
-  if (is_norm(name)) return TensorComponent::norm;
+  if (is_norm(name)) return TensorComponent::vectors;
   if (name.any_contains("_shexp") || name.any_contains("ffn_latent"))
     return TensorComponent::shared_experts;
   if (name.any_contains("_exps") || name.any_contains("_chexps"))
@@ -71,7 +71,9 @@ TensorComponent gguf_component_in_layer(const Name& name, bool numbered_expert) 
   if (name.has({"ffn_gate_inp", "exp_probs_b"})) return TensorComponent::router;
   if (name.any_starts("ffn"))
     return numbered_expert ? TensorComponent::routed_experts : TensorComponent::dense_ffn;
-  if (name.any_starts("channel_mix")) return TensorComponent::dense_ffn;
+  // Per-layer embeddings' projections are dense matrices that every token uses.
+  if (name.any_starts("channel_mix") || name.has({"inp_gate", "proj"}))
+    return TensorComponent::dense_ffn;
   if (name.any_starts("attn") || name.any_starts("ssm_") || name.any_starts("time_mix") ||
       name.has({"shortconv", "indexer"}))
     return TensorComponent::attention;
@@ -80,10 +82,11 @@ TensorComponent gguf_component_in_layer(const Name& name, bool numbered_expert) 
 
 TensorComponent gguf_component_outside(const Name& name) {
   if (name.has({"v", "mm", "a", "resampler"})) return TensorComponent::vision;
-  if (is_norm(name)) return TensorComponent::norm;
+  if (is_norm(name)) return TensorComponent::vectors;
   if (name.has({"output"})) return TensorComponent::lm_head;
-  if (name.has({"token_embd", "position_embd", "token_types", "per_layer_token_embd"}))
-    return TensorComponent::embedding;
+  if (name.has({"per_layer_model_proj"})) return TensorComponent::dense_ffn;
+  if (name.has({"per_layer_token_embd"})) return TensorComponent::per_layer_embedding;
+  if (name.has({"token_embd", "position_embd", "token_types"})) return TensorComponent::embedding;
   return TensorComponent::other;
 }
 
@@ -106,21 +109,24 @@ TensorComponent hf_component_in_layer(const Name& name) {
   if (name.any_contains("shared_expert") || name.any_contains("shared_mlp") ||
       name.any_contains("latent_proj"))
     return TensorComponent::shared_experts;
-  if (is_norm(name)) return TensorComponent::norm;
+  if (is_norm(name)) return TensorComponent::vectors;
   if (is_hf_router(name)) return TensorComponent::router;
   if (name.has({"experts", "switch_mlp", "block_sparse_moe"}))
     return TensorComponent::routed_experts;
   if (name.has({"mixer"}) && name.has({"up_proj", "gate_proj", "down_proj"}))
     return TensorComponent::dense_ffn;
   if (is_hf_mixer(name)) return TensorComponent::attention;
-  if (name.any_contains("mlp") || name.has({"feed_forward", "ffn"}))
+  if (name.any_contains("mlp") || name.has({"feed_forward", "ffn"}) ||
+      name.any_starts("per_layer_"))
     return TensorComponent::dense_ffn;
   return TensorComponent::other;
 }
 
 TensorComponent hf_component_outside(const Name& name) {
   if (name.has({"lm_head", "embed_out", "output"})) return TensorComponent::lm_head;
-  if (is_norm(name) || name.has({"norm_f"})) return TensorComponent::norm;
+  if (is_norm(name) || name.has({"norm_f"})) return TensorComponent::vectors;
+  if (name.any_starts("per_layer_model_proj")) return TensorComponent::dense_ffn;
+  if (name.has({"embed_tokens_per_layer"})) return TensorComponent::per_layer_embedding;
   if (name.any_contains("embed") || name.has({"wte", "wpe"})) return TensorComponent::embedding;
   return TensorComponent::other;
 }

@@ -1,0 +1,183 @@
+#include "model/architecture/gguf_import.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+
+#include "model/architecture/census_formats.hpp"
+#include "model/architecture/gguf_blocks.hpp"
+#include "model/architecture/gguf_layers.hpp"
+#include "model/base/error.hpp"
+
+namespace roofcast {
+namespace {
+
+constexpr std::int64_t kMaxGgufLayers = 1024;
+
+const GgufArchitecture& known_architecture(const GgufFields& fields) {
+  const std::string& name = fields.architecture();
+  if (const GgufArchitecture* row = find_gguf_architecture(name)) return *row;
+  throw UnsupportedError(
+      place_message(fields.file(), {}, "general.architecture",
+                    fmt::format("expected an architecture that Roofcast knows, got {}{}",
+                                in_quotes(name), did_you_mean(name, gguf_architecture_names()))));
+}
+
+/// "Qwen2.5 7B Instruct" -> "qwen2.5-7b-instruct".
+std::string slug(std::string_view title) {
+  std::string out;
+  for (const char c : title) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0 || c == '.' || c == '_')
+      out += static_cast<char>(std::tolower(byte));
+    else if (!out.empty() && out.back() != '-')
+      out += '-';
+  }
+  while (!out.empty() && out.back() == '-') out.pop_back();
+  return out;
+}
+
+void read_names(GgufFields& fields, ArchitectureSpec& spec) {
+  const std::string stem = std::filesystem::path(fields.file()).stem().string();
+  spec.title = fields.text("general.name").value_or(stem);
+  spec.name = slug(spec.title).empty() ? "gguf-model" : slug(spec.title);
+  for (const char* key : {"general.source.url", "general.source.repo_url",
+                          "general.base_model.0.repo_url", "general.repo_url"})
+    if (spec.source.empty()) spec.source = fields.text(key).value_or("");
+}
+
+/// Token table, head and what else stands outside of the layers.
+void read_outside(GgufFields& fields, const GgufTensors& tensors, ArchitectureSpec& spec) {
+  const GgufTensor* table = tensors.find("token_embd.weight");
+  if (table == nullptr || table->dims.size() < 2)
+    throw SpecError(place_message(fields.file(), {}, "token_embd.weight",
+                                  "expected a table of two dimensions, got none"));
+  if (table->dims[0] != spec.hidden_dim)
+    throw SpecError(place_message(fields.file(), {}, "token_embd.weight",
+                                  fmt::format("expected rows of {} (embedding_length), got {}",
+                                              spec.hidden_dim, table->dims[0])));
+  spec.vocab_size = table->dims[1];
+  fields.note("vocab_size", fmt::format("{} (rows of token_embd.weight)", spec.vocab_size),
+              FieldStatus::derived);
+  fields.ignore("vocab_size", "the table's rows count");
+  spec.tied_embeddings = tensors.find("output.weight") == nullptr;
+  fields.note("tied_embeddings",
+              spec.tied_embeddings ? "true (no output.weight)" : "false (output.weight)",
+              FieldStatus::derived);
+  if (const GgufTensor* positions = tensors.find("position_embd.weight"))
+    spec.position_embeddings = positions->dims.size() > 1 ? positions->dims[1] : 0;
+  spec.lm_head_bias = tensors.find("output.bias") != nullptr;
+  spec.norm = tensors.find("output_norm.bias") != nullptr ? NormKind::layer : NormKind::rms;
+}
+
+void read_per_layer_embedding(GgufFields& fields, const GgufTensors& tensors, std::int64_t n_layers,
+                              ArchitectureSpec& spec) {
+  const GgufTensor* table = tensors.find("per_layer_token_embd.weight");
+  if (table == nullptr) return;
+  if (table->dims.size() != 2 || table->dims[0] % n_layers != 0)
+    throw SpecError(place_message(fields.file(), {}, table->name,
+                                  fmt::format("expected rows for {} layers", n_layers)));
+  spec.per_layer_embedding = PerLayerEmbedding{table->dims[1], table->dims[0] / n_layers};
+  fields.ignore("embedding_length_per_layer_input", "the table's rows count");
+}
+
+/// Norms of hidden width in the first block: two, or four with one behind each part as well.
+std::int64_t norms_per_block(const GgufTensors& tensors) {
+  int norms = 0;
+  for (const char* name : {"attn_norm.weight", "attn_norm_2.weight", "post_attention_norm.weight",
+                           "ffn_norm.weight", "post_ffw_norm.weight", "layer_output_norm.weight"})
+    norms += tensors.has(0, name) ? 1 : 0;
+  return norms >= 4 ? 2 : 1;
+}
+
+/// Blocks behind the decoder are multi-token prediction, whether or not the metadata say so.
+std::int64_t read_mtp_layers(GgufFields& fields, const GgufTensors& tensors,
+                             std::int64_t n_blocks) {
+  std::int64_t by_tensors = 0;
+  while (by_tensors < n_blocks &&
+         tensors.any(static_cast<int>(n_blocks - 1 - by_tensors), "nextn."))
+    ++by_tensors;
+  const std::int64_t layers =
+      fields.whole_or("nextn_predict_layers", by_tensors, "blocks with nextn tensors");
+  if (layers >= n_blocks)
+    fields.fail(fields.architecture() + ".nextn_predict_layers",
+                fmt::format("expected fewer than {} blocks, got {}", n_blocks, layers));
+  return layers;
+}
+
+void set_engine_formats(GgufFields& fields, Formats& formats) {
+  const Storage half = storage_of(*find_format("fp16"));
+  const Storage single = storage_of(*find_format("fp32"));
+  formats[Component::k] = formats[Component::v] = formats[Component::indexer] = half;
+  formats[Component::state] = formats[Component::activations] = single;
+  fields.note("formats.kv", "fp16 (llama.cpp's default; --cache-type-k and -v change it)",
+              FieldStatus::defaulted);
+  fields.note("formats.state", "fp32 (llama.cpp)", FieldStatus::defaulted);
+  fields.note("formats.activations", "fp32 (llama.cpp)", FieldStatus::defaulted);
+}
+
+void add_resident(const TensorCensus& census, ArchitectureSpec& spec) {
+  const TensorTotals& vision = census.of(TensorComponent::vision);
+  if (vision.elements > 0)
+    spec.resident.push_back({"vision", static_cast<double>(vision.elements)});
+}
+
+void warn_of_other(const TensorCensus& census, ImportedModel& model) {
+  const TensorTotals& other = census.of(TensorComponent::other);
+  if (other.bytes == 0) return;
+  model.warnings.push_back(fmt::format("{} tensors of {} B belong to no known component, first {}",
+                                       other.tensors, other.bytes, census.other_names.front()));
+}
+
+/// The format of a census row, which names formats as the table does.
+std::optional<FormatId> format_named(std::string_view name) { return find_format(name); }
+
+}  // namespace
+
+TensorCensus gguf_census(const GgufModel& model, int n_layers) {
+  std::vector<StoredTensor> tensors;
+  tensors.reserve(model.tensors.size());
+  for (const GgufTensor& tensor : model.tensors)
+    tensors.push_back({.name = tensor.name,
+                       .format = std::string(tensor.format.name()),
+                       .rank = tensor.dims.size(),
+                       .elements = tensor.elements,
+                       .bytes = tensor.bytes});
+  return take_census(tensors, place_gguf_tensor, n_layers);
+}
+
+ImportedModel import_gguf(const GgufModel& source) {
+  GgufFields fields(source);
+  const GgufArchitecture& architecture = known_architecture(fields);
+  const GgufTensors tensors(source);
+  ImportedModel model;
+  ArchitectureSpec& spec = model.spec;
+  read_names(fields, spec);
+  spec.hidden_dim = fields.required("embedding_length");
+  spec.max_context = fields.whole("context_length").value_or(0);
+  const std::int64_t n_blocks = fields.required("block_count");
+  if (n_blocks > kMaxGgufLayers)
+    fields.fail(fields.architecture() + ".block_count",
+                fmt::format("expected at most {}, got {}", kMaxGgufLayers, n_blocks));
+  spec.mtp_layers = read_mtp_layers(fields, tensors, n_blocks);
+  const std::int64_t n_layers = n_blocks - spec.mtp_layers;
+  read_outside(fields, tensors, spec);
+  read_per_layer_embedding(fields, tensors, n_layers, spec);
+  spec.norms_per_block = norms_per_block(tensors);
+  read_gguf_layers(fields, tensors, architecture, n_layers, spec);
+  set_engine_formats(fields, spec.formats);
+  const TensorCensus census = gguf_census(source, static_cast<int>(n_layers));
+  add_resident(census, spec);
+  finish_architecture(spec);
+  model.fields = fields.report();
+  model.warnings = fields.warnings();
+  set_formats_from_census(model, census, format_named);
+  warn_of_other(census, model);
+  return model;
+}
+
+ImportedModel import_gguf(const std::string& path) { return import_gguf(read_gguf_model(path)); }
+
+}  // namespace roofcast
