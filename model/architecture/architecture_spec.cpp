@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "model/operators/decode_step.hpp"
+#include "model/operators/residual.hpp"
 
 namespace roofcast {
 namespace {
@@ -26,6 +27,18 @@ FfnParameters ffn_parameters(const ArchitectureSpec& spec, const Layer& layer) {
   return std::visit(
       [&](const auto& kind) { return kind.parameters(static_cast<double>(spec.hidden_dim)); },
       spec.ffns[static_cast<std::size_t>(layer.ffn)].kind);
+}
+
+/// Attention and feed-forward parts that a layer has: 0 to 2.
+double blocks_of(const ArchitectureSpec& spec, const Layer& layer) {
+  return (is_none(spec.mixers[static_cast<std::size_t>(layer.mixer)].kind) ? 0.0 : 1.0) +
+         (is_none(spec.ffns[static_cast<std::size_t>(layer.ffn)].kind) ? 0.0 : 1.0);
+}
+
+double residual_elements(const ArchitectureSpec& spec) {
+  double blocks = 0.0;
+  for (const LayerClass& c : spec.classes) blocks += c.count * blocks_of(spec, c.layer);
+  return residual_parameters(spec).total(blocks);
 }
 
 double layer_norm_elements(const ArchitectureSpec& spec, const Layer& layer) {
@@ -112,7 +125,8 @@ ParameterCount count_parameters(const ArchitectureSpec& spec) {
     count.active += c.count * (shared + ffn.active());
   }
   const double head = table + (spec.lm_head_bias ? static_cast<double>(spec.vocab_size) : 0.0);
-  const double outside = norm_elements(spec) + per_layer_model_projection_elements(spec);
+  const double outside =
+      norm_elements(spec) + per_layer_model_projection_elements(spec) + residual_elements(spec);
   const double positions = static_cast<double>(spec.position_embeddings * spec.hidden_dim);
   count.total += head + outside + positions + per_layer_table_elements(spec) +
                  (spec.tied_embeddings ? 0.0 : table);
@@ -154,6 +168,7 @@ WeightBytes weight_bytes(const ArchitectureSpec& spec) {
           vector_bytes;
   resident += static_cast<double>(spec.mtp_layers) *
               (mtp_ratio_bytes + (2.0 * hidden * hidden + 3.0 * hidden) * vector_bytes);
+  resident += residual_elements(spec) * residual_parameters(spec).bytes_per_element;
   for (const ResidentPart& part : spec.resident) resident += part.params * vector_bytes;
   const StepWork step = total_work(decode_step(spec, StepShape{}));
   return {.resident = {resident}, .read_per_step_batch1 = step.bytes.weights};

@@ -96,8 +96,10 @@ struct ArchitectureSpec {
   std::int64_t max_context = 0;  // 0: the source does not say
   NormKind norm = NormKind::rms;
   BlockOrder block_order = BlockOrder::serial;
-  std::int64_t norms_per_block = 1;      // 2: one before and one after each block (Gemma)
-  std::int64_t position_embeddings = 0;  // rows of a learned position table
+  std::int64_t norms_per_block = 1;           // 2: one before and one after each block (Gemma)
+  std::int64_t hyper_streams = 0;             // residual streams of hyper-connections (DeepSeek-V4)
+  std::int64_t attention_residual_block = 0;  // layers per block of attention residuals (Kimi K3)
+  std::int64_t position_embeddings = 0;       // rows of a learned position table
   bool lm_head_bias = false;
   std::optional<PerLayerEmbedding> per_layer_embedding;
   std::int64_t mtp_layers = 0;  // multi-token-prediction blocks: resident, not read

@@ -257,6 +257,8 @@ ArchitectureSpec read_architecture(const Document& document) {
   fields("norm", spec.norm);
   fields("block_order", spec.block_order);
   spec.norms_per_block = root.integer_or("norms_per_block", 1, 1, 2);
+  spec.hyper_streams = root.integer_or("hyper_streams", 0, 0, 64);
+  spec.attention_residual_block = root.integer_or("attention_residual_block", 0, 0, 4096);
   spec.position_embeddings = root.integer_or("position_embeddings", 0, 0, 1 << 26);
   spec.lm_head_bias = root.boolean_or("lm_head_bias", false);
   spec.mtp_layers = root.integer_or("mtp_layers", 0, 0, 64);
@@ -284,6 +286,9 @@ std::string write_architecture_yaml(const ArchitectureSpec& spec) {
   enums("block_order", spec.block_order);
   for (const std::string& line : enums.parts) out += line + "\n";
   if (spec.norms_per_block != 1) out += fmt::format("norms_per_block: {}\n", spec.norms_per_block);
+  if (spec.hyper_streams > 0) out += fmt::format("hyper_streams: {}\n", spec.hyper_streams);
+  if (spec.attention_residual_block > 0)
+    out += fmt::format("attention_residual_block: {}\n", spec.attention_residual_block);
   if (spec.position_embeddings > 0)
     out += fmt::format("position_embeddings: {}\n", spec.position_embeddings);
   if (spec.lm_head_bias) out += "lm_head_bias: true\n";

@@ -86,7 +86,8 @@ FfnParameters MoeFfn::parameters(double hidden_dim) const {
   p.dense = static_cast<double>(dense_dim) * matrices(form) * hidden_dim;
   if (latent_dim > 0) p.shared += 2.0 * hidden_dim * model_width;
   p.router = experts * hidden_dim;
-  p.vectors = (router_bias ? experts : 0.0) + (shared_gate ? hidden_dim : 0.0);
+  p.vectors = (router_bias ? experts : 0.0) + (shared_gate ? hidden_dim : 0.0) +
+              (latent_norm ? model_width : 0.0);
   return p;
 }
 
@@ -97,6 +98,11 @@ void MoeFfn::append_operators(OperatorBuilder& b) const {
     b.gemm("moe_latent_down", Component::shared_experts, static_cast<double>(latent_dim),
            b.hidden_dim());
   append_experts(*this, b);
+  if (latent_norm) {
+    const auto width = static_cast<double>(latent_dim);
+    Operator& norm = b.elementwise("moe_latent_norm", 2.0 * b.tokens() * width);
+    norm.bytes.weights = {width * b.activation_bytes()};
+  }
   if (latent_dim > 0)
     b.gemm("moe_latent_up", Component::shared_experts, b.hidden_dim(),
            static_cast<double>(latent_dim));

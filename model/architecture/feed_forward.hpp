@@ -66,6 +66,7 @@ struct MoeFfn {
   std::int64_t dense_dim = 0;          // dense block in parallel with the experts (Gemma 4)
   std::int64_t latent_dim = 0;  // experts work in this narrower space (Nemotron 3 Super); 0: none
   FfnForm form = FfnForm::gated;
+  bool latent_norm = false;  // a norm before the way back from the narrower space (Kimi K3)
   bool router_bias = false;
   bool shared_gate = false;  // one sigmoid gate per token on the shared expert (Qwen)
   bool expert_bias = false;  // biases on expert matrices (gpt-oss)
@@ -82,6 +83,7 @@ struct MoeFfn {
     field("dense_dim", self.dense_dim, Presence::optional, 0);
     field("latent_dim", self.latent_dim, Presence::optional, 0);
     field("form", self.form);
+    field("latent_norm", self.latent_norm);
     field("router_bias", self.router_bias);
     field("shared_gate", self.shared_gate);
     field("expert_bias", self.expert_bias);

@@ -2,13 +2,16 @@
 
 #include "model/architecture/architecture_spec.hpp"
 #include "model/operators/operator_builder.hpp"
+#include "model/operators/residual.hpp"
 
 namespace roofcast {
 namespace {
 
-/// Norm with residual add: reads both streams, writes both; its weights are read once.
+/// Norm with residual add: reads both streams, writes both; its weights are read once. Where the
+/// residual is several streams, mixing them is an operator of its own and the norm only normalises.
 void append_norm(std::string_view name, const ArchitectureSpec& spec, OperatorBuilder& b) {
-  Operator& op = b.elementwise(name, 4.0 * b.tokens() * b.hidden_dim());
+  const double passes = spec.hyper_streams > 0 ? 2.0 : 4.0;
+  Operator& op = b.elementwise(name, passes * b.tokens() * b.hidden_dim());
   const double vectors = spec.norm == NormKind::layer ? 2.0 : 1.0;
   op.bytes.weights = {vectors * b.hidden_dim() * b.activation_bytes()};
 }
@@ -32,6 +35,7 @@ void append_layer_class(const ArchitectureSpec& spec, const Layer& layer, Operat
                         !std::holds_alternative<NoMixer>(mixer) &&
                         !std::holds_alternative<NoFfn>(ffn);
   if (!std::holds_alternative<NoMixer>(mixer)) {
+    append_residual(spec, b);
     append_norm("attn_norm", spec, b);
     b.set_reduces(!parallel);
     std::visit([&](const auto& kind) { kind.append_operators(b); }, mixer);
@@ -39,6 +43,7 @@ void append_layer_class(const ArchitectureSpec& spec, const Layer& layer, Operat
     append_post_norm("attn_post_norm", spec, b);
   }
   if (!std::holds_alternative<NoFfn>(ffn)) {
+    append_residual(spec, b);
     if (!parallel || spec.block_order == BlockOrder::parallel_two_norms)
       append_norm("ffn_norm", spec, b);
     std::visit([&](const auto& kind) { kind.append_operators(b); }, ffn);
@@ -66,6 +71,7 @@ void append_embedding(const ArchitectureSpec& spec, OperatorBuilder& b) {
 void append_head(const ArchitectureSpec& spec, OperatorBuilder& b) {
   const double rows = b.step().sequences;
   const double vocab = shard(static_cast<double>(spec.vocab_size), b.tp());
+  append_final_residual(spec, b);
   append_norm("final_norm", spec, b);
   b.gemm_rows("lm_head", Component::lm_head, rows, vocab, b.hidden_dim(),
               spec.lm_head_bias ? vocab : 0.0);
