@@ -95,6 +95,8 @@ inline constexpr std::array kKvBytesTable = {
     KvBytes{"gemma-4-e2b", 18432},
     // the first 24 of 42 layers store: (20 local x 2 x 2 x 256 + 4 global x 2 x 2 x 512) x 2 B
     KvBytes{"gemma-4-e4b", 57344},
+    // (40 local layers x 2 x 8 x 256 + 8 global x 2 x 1 x 512) x 2 B
+    KvBytes{"gemma-4-12b", 344064},
     // (50 local layers x 2 x 16 x 256 + 10 global x 2 x 4 x 512) x 2 B
     KvBytes{"gemma-4-31b", 901120},
     // 2 x 40 layers x 10 KV heads x 128 x 2 B
