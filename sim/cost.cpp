@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "hardware/src/all_reduce.hpp"
 #include "sim/step_estimate.hpp"
 
 namespace roofcast {
@@ -93,10 +94,9 @@ double latency_terms(const Operator& op, const CostModel& model) {
 /// Seconds per byte when `working_set` bytes are read every step: what a last-level cache still
 /// holds from the step before comes from it. The edge is blended, since a cache under streaming
 /// loses more than its size says (hit fraction 1 / (1 + (S / 0.85 C)^6)).
-double seconds_per_byte(const PrimitiveCost& primitive, const CostModel& model,
-                        double working_set) {
-  const double memory = 1.0 / primitive.bandwidth;
-  if (model.cache_bandwidth <= primitive.bandwidth || model.cache_bytes <= 0.0) return memory;
+double seconds_per_byte(double bandwidth, const CostModel& model, double working_set) {
+  const double memory = 1.0 / bandwidth;
+  if (model.cache_bandwidth <= bandwidth || model.cache_bytes <= 0.0) return memory;
   const double fill = working_set / (0.85 * model.cache_bytes);
   const double cube = fill * fill * fill;
   const double hits = 1.0 / (1.0 + cube * cube);
@@ -117,7 +117,9 @@ void add_memory_shares(const Operator& op, double seconds, ShareSeconds& shares)
 
 OperatorCost cost_collective(const Operator& op, const CostModel& model) {
   OperatorCost cost;
-  cost.seconds = all_reduce_seconds(model.all_reduce, op.bytes.collective.value, op.shape.ranks);
+  cost.seconds =
+      all_reduce_seconds(model.all_reduce, op.bytes.collective, static_cast<int>(op.shape.ranks))
+          .value;
   cost.extra_s = cost.seconds;
   cost.shares[static_cast<std::size_t>(TimeShare::communication)] = cost.seconds;
   return cost;
@@ -125,28 +127,21 @@ OperatorCost cost_collective(const Operator& op, const CostModel& model) {
 
 }  // namespace
 
-double all_reduce_seconds(const AllReduceCost& c, double bytes, double ranks) {
-  const double others = ranks - 1.0;
-  if (others <= 0.0) return 0.0;
-  const double one_shot =
-      c.one_shot_a_s + c.one_shot_b_s * others +
-      (c.one_shot_bandwidth > 0.0 ? bytes * others / c.one_shot_bandwidth : 0.0);
-  const double two_shot =
-      c.two_shot_a_s + c.two_shot_b_s * others +
-      (c.two_shot_bandwidth > 0.0 ? 2.0 * bytes * others / ranks / c.two_shot_bandwidth : 0.0);
-  return std::min(one_shot, two_shot);
-}
-
 OperatorCost cost_operator(const Operator& op, const CostModel& model, double working_set_bytes) {
   if (op.kind == OperatorKind::collective) return cost_collective(op, model);
   const PrimitiveCost& primitive = model.primitives[static_cast<std::size_t>(op.kind)];
 
+  const ComputeKind stored = op.format.row().compute;
+  const double bandwidth = primitive.bandwidth[static_cast<std::size_t>(stored)];
+  // MLA multiplies its latents as they are stored; other kernels widen a narrow cache first.
+  const ComputeKind multiplied = op.kind == OperatorKind::mla ? stored : op.compute;
+
   OperatorCost cost;
   cost.fixed_s = primitive.fixed_s + latency_terms(op, model);
-  cost.memory_s = streamed_bytes(op, model) * seconds_per_byte(primitive, model, working_set_bytes);
+  cost.memory_s = streamed_bytes(op, model) * seconds_per_byte(bandwidth, model, working_set_bytes);
   if (op.flops.value > 0.0)
     cost.compute_s =
-        padded_flops(op, model) / primitive.flops[static_cast<std::size_t>(op.compute)];
+        padded_flops(op, model) / primitive.flops[static_cast<std::size_t>(multiplied)];
   const Overlap both = overlap(cost.memory_s, cost.compute_s, model.norm_exponent);
 
   const double memory_s = both.seconds * both.memory_part;

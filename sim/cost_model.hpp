@@ -3,6 +3,7 @@
 #include <array>
 #include <string>
 
+#include "hardware/src/calibration.hpp"
 #include "model/base/number_format.hpp"
 #include "model/operators/operator.hpp"
 
@@ -14,25 +15,19 @@ inline constexpr std::size_t kComputeKinds = 6;
 /// What one kind of operator costs on one machine under one engine. Plain SI numbers (seconds,
 /// bytes per second, FLOP/s): this is the inner loop of sweeps.
 struct PrimitiveCost {
-  double fixed_s = 0.0;                          // per kernel, overlapped by nothing
-  double bandwidth = 0.0;                        // attainable bytes/s
+  double fixed_s = 0.0;  // per kernel, overlapped by nothing
+  // Attainable bytes/s, by what the stored operand multiplies in: narrow ones need conversion.
+  std::array<double, kComputeKinds> bandwidth = {};
   std::array<double, kComputeKinds> flops = {};  // attainable FLOP/s by ComputeKind
   double low = 1.0;  // 10 % and 90 % quantiles of measured/predicted time
   double high = 1.0;
   std::string origin;  // where the constants come from, for provenance
 };
 
-/// Message cost a + b (n - 1) + bytes * f(n) / w of the two all-reduce algorithms, see
-/// `all_reduce_seconds`.
-struct AllReduceCost {
-  double one_shot_a_s = 0.0, one_shot_b_s = 0.0, one_shot_bandwidth = 0.0;
-  double two_shot_a_s = 0.0, two_shot_b_s = 0.0, two_shot_bandwidth = 0.0;
-};
-
 /// All constants that cost a step: a machine seen through an engine. Made by `make_cost_model`.
 struct CostModel {
   std::array<PrimitiveCost, kOperatorKinds> primitives;
-  AllReduceCost all_reduce;
+  AllReduceConstants all_reduce;  // for the ranks that the model was made for
 
   double norm_exponent = 2.5;  // how memory and compute time overlap; infinity: perfectly
   double row_tile = 1.0;       // GEMM and expert rows are padded to this
@@ -61,7 +56,6 @@ struct CostModel {
   double time_low = 1.0;  // engine-level range, correlated over the whole step
   double time_high = 1.0;
   bool primitives_correlated = false;  // generation defaults are off together, fits are not
-  int max_ranks = 1;                   // devices joined by the node link
 };
 
 }  // namespace roofcast

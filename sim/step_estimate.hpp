@@ -75,8 +75,4 @@ DecodeEstimate estimate_decode(const ArchitectureSpec& spec, const Workload& loa
 PrefillEstimate estimate_prefill(const ArchitectureSpec& spec, const Workload& load,
                                  const CostModel& model, OperatorList& scratch);
 
-/// Lower bound of the time of an all-reduce of `bytes` over `ranks`: the better of one-shot
-/// a + b (n-1) + S (n-1) / w and two-shot a + b (n-1) + 2 S (n-1) / n / w.
-double all_reduce_seconds(const AllReduceCost& cost, double bytes, double ranks);
-
 }  // namespace roofcast

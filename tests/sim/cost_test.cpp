@@ -4,11 +4,13 @@
 #include <numeric>
 
 #include "sim/step_estimate.hpp"
+#include "tests/relative.hpp"
 #include "tests/sim/ideal_model.hpp"
 
 using namespace roofcast;
 using roofcast::test::gpu_like_model;
 using roofcast::test::ideal_model;
+using roofcast::test::relative;
 
 namespace {
 
@@ -33,11 +35,11 @@ double share(const OperatorCost& cost, TimeShare which) {
 TEST_CASE("an ideal GEMM takes the larger of its memory and its compute time") {
   // m 1, n 1000, k 2000: 4e6 + 2 * 3000 bytes at 1e12 B/s = 4.006 us; 4e6 FLOP at 1e12 = 4 us.
   const OperatorCost cost = cost_operator(gemm(1, 1000, 2000), ideal_model(1e12, 1e12), 0.0);
-  CHECK(cost.seconds == doctest::Approx(4.006e-6).epsilon(1e-12));
+  CHECK(cost.seconds == relative(4.006e-6).epsilon(1e-12));
   CHECK(share(cost, TimeShare::compute) == 0.0);
   // The memory time goes to weights and activations by their bytes.
-  CHECK(share(cost, TimeShare::weights) == doctest::Approx(4.0e-6).epsilon(1e-12));
-  CHECK(share(cost, TimeShare::activations) == doctest::Approx(0.006e-6).epsilon(1e-9));
+  CHECK(share(cost, TimeShare::weights) == relative(4.0e-6).epsilon(1e-12));
+  CHECK(share(cost, TimeShare::activations) == relative(0.006e-6).epsilon(1e-9));
 }
 
 TEST_CASE("at the ridge point the p-norm corner costs 2^(1/2.5), split evenly") {
@@ -48,16 +50,15 @@ TEST_CASE("at the ridge point the p-norm corner costs 2^(1/2.5), split evenly") 
   op.flops = {1e6};
   op.bytes.weights = {1e6};
   const OperatorCost cost = cost_operator(op, model, 0.0);
-  CHECK(cost.seconds == doctest::Approx(1e-6 * std::pow(2.0, 0.4)).epsilon(1e-12));
-  CHECK(share(cost, TimeShare::compute) == doctest::Approx(share(cost, TimeShare::weights)));
+  CHECK(cost.seconds == relative(1e-6 * std::pow(2.0, 0.4)).epsilon(1e-12));
+  CHECK(share(cost, TimeShare::compute) == relative(share(cost, TimeShare::weights)));
 }
 
 TEST_CASE("a GEMM pads its rows to the tile of the matrix unit") {
   CostModel model = ideal_model(1e30, 1e12);
   model.row_tile = 64.0;
   // 65 rows work like 128: 2 * 128 * 1000 * 1000 FLOP at 1e12 = 256 us.
-  CHECK(cost_operator(gemm(65, 1000, 1000), model, 0.0).seconds ==
-        doctest::Approx(256e-6).epsilon(1e-9));
+  CHECK(cost_operator(gemm(65, 1000, 1000), model, 0.0).seconds == relative(256e-6).epsilon(1e-9));
 }
 
 TEST_CASE("fixed cost and the sqrt(K) latency go to the launch share") {
@@ -66,7 +67,7 @@ TEST_CASE("fixed cost and the sqrt(K) latency go to the launch share") {
   model.gemm_sqrt_k_s = 1e-6;
   // sqrt(4000 / 1000) = 2: 2 us + 2 * 1 us.
   const OperatorCost cost = cost_operator(gemm(1, 10, 4000), model, 0.0);
-  CHECK(share(cost, TimeShare::launch) == doctest::Approx(4e-6).epsilon(1e-12));
+  CHECK(share(cost, TimeShare::launch) == relative(4e-6).epsilon(1e-12));
 }
 
 TEST_CASE("attention reads its cache in tiles and pays per sequence and head") {
@@ -84,9 +85,9 @@ TEST_CASE("attention reads its cache in tiles and pays per sequence and head") {
   op.bytes.kv_read = {1e9};
   const OperatorCost cost = cost_operator(op, model, 0.0);
   // ceil128(1000) = 1024: 1.024e9 B at 1e12; 4 * 8 / 100 us + 4 * 32 / 100 * 0.1 us.
-  CHECK(cost.memory_s == doctest::Approx(1.024e-3).epsilon(1e-12));
-  CHECK(cost.fixed_s == doctest::Approx(0.32e-6 + 0.128e-6).epsilon(1e-12));
-  CHECK(share(cost, TimeShare::kv) == doctest::Approx(1.024e-3).epsilon(1e-12));
+  CHECK(cost.memory_s == relative(1.024e-3).epsilon(1e-12));
+  CHECK(cost.fixed_s == relative(0.32e-6 + 0.128e-6).epsilon(1e-12));
+  CHECK(share(cost, TimeShare::kv) == relative(1.024e-3).epsilon(1e-12));
 }
 
 TEST_CASE("expert token traffic has its own bandwidth and does not overlap") {
@@ -101,8 +102,8 @@ TEST_CASE("expert token traffic has its own bandwidth and does not overlap") {
   op.bytes.weights = {1e9};
   op.bytes.activations = {1e6};
   const OperatorCost cost = cost_operator(op, model, 0.0);
-  CHECK(cost.extra_s == doctest::Approx(2e-6).epsilon(1e-12));
-  CHECK(cost.seconds == doctest::Approx(1e-3 + 2e-6).epsilon(1e-12));
+  CHECK(cost.extra_s == relative(2e-6).epsilon(1e-12));
+  CHECK(cost.seconds == relative(1e-3 + 2e-6).epsilon(1e-12));
 }
 
 TEST_CASE("shares of an operator add up to its time") {
@@ -110,7 +111,7 @@ TEST_CASE("shares of an operator add up to its time") {
   for (const double rows : {1.0, 64.0, 300.0, 5000.0}) {
     const OperatorCost cost = cost_operator(gemm(rows, 4096, 4096), model, 1e9);
     CHECK(std::accumulate(cost.shares.begin(), cost.shares.end(), 0.0) ==
-          doctest::Approx(cost.seconds).epsilon(1e-12));
+          relative(cost.seconds).epsilon(1e-12));
   }
 }
 
@@ -120,8 +121,8 @@ TEST_CASE("a working set that fits the last-level cache is read at the cache's b
   model.cache_bandwidth = 90e9;
   const Operator op = gemm(1, 1000, 1000);
   const double bytes = op.bytes.memory().value;
-  CHECK(cost_operator(op, model, 1e6).seconds == doctest::Approx(bytes / 90e9).epsilon(1e-3));
-  CHECK(cost_operator(op, model, 1e9).seconds == doctest::Approx(bytes / 30e9).epsilon(1e-3));
+  CHECK(cost_operator(op, model, 1e6).seconds == relative(bytes / 90e9).epsilon(1e-3));
+  CHECK(cost_operator(op, model, 1e9).seconds == relative(bytes / 30e9).epsilon(1e-3));
   // In between the time grows with the working set.
   double last = 0.0;
   for (double set = 1e6; set < 1e9; set *= 1.3) {
@@ -131,13 +132,15 @@ TEST_CASE("a working set that fits the last-level cache is read at the cache's b
   }
 }
 
-TEST_CASE("an all-reduce takes the better of the one-shot and the two-shot law") {
-  // One-shot: 4 us + 0.1 us * 7 + S * 7 / 260 GB/s; two-shot: 7 us + 0.2 us * 7 + 2 S * 7/8 / 280
-  // GB/s.
-  const AllReduceCost cost{4e-6, 1e-7, 260e9, 7e-6, 2e-7, 280e9};
-  CHECK(all_reduce_seconds(cost, 16384, 8) ==
-        doctest::Approx(4e-6 + 0.7e-6 + 16384.0 * 7 / 260e9).epsilon(1e-12));
-  CHECK(all_reduce_seconds(cost, 8388608, 8) ==
-        doctest::Approx(7e-6 + 1.4e-6 + 2 * 8388608.0 * 7 / 8 / 280e9).epsilon(1e-12));
-  CHECK(all_reduce_seconds(cost, 1e6, 1) == 0.0);
+TEST_CASE("a collective costs its link and nothing else") {
+  CostModel model = ideal_model(1e12, 1e12);
+  // One-shot: 4 us + 0.1 us * 7 + 16384 B * 7 / 260 GB/s, below the two-shot law's 8.4 us.
+  model.all_reduce = {{4e-6}, {1e-7}, {260e9}, {7e-6}, {2e-7}, {280e9}};
+  Operator op;
+  op.kind = OperatorKind::collective;
+  op.shape.ranks = 8;
+  op.bytes.collective = {16384};
+  const OperatorCost cost = cost_operator(op, model, 0.0);
+  CHECK(cost.seconds == relative(4.7e-6 + 16384.0 * 7 / 260e9).epsilon(1e-12));
+  CHECK(share(cost, TimeShare::communication) == cost.seconds);
 }

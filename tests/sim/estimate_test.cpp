@@ -6,11 +6,13 @@
 #include "model/architecture/catalogue.hpp"
 #include "model/operators/decode_step.hpp"
 #include "sim/step_estimate.hpp"
+#include "tests/relative.hpp"
 #include "tests/sim/ideal_model.hpp"
 
 using namespace roofcast;
 using roofcast::test::gpu_like_model;
 using roofcast::test::ideal_model;
+using roofcast::test::relative;
 
 namespace {
 
@@ -38,7 +40,8 @@ TEST_CASE("more bandwidth never makes a step slower") {
     CAPTURE(spec.name);
     CostModel model = gpu_like_model();
     const double before = step_seconds(spec, {.batch = 8, .context = 4096}, model);
-    for (PrimitiveCost& primitive : model.primitives) primitive.bandwidth *= 1.5;
+    for (PrimitiveCost& primitive : model.primitives)
+      for (double& bandwidth : primitive.bandwidth) bandwidth *= 1.5;
     CHECK(step_seconds(spec, {.batch = 8, .context = 4096}, model) <= before);
   }
 }
@@ -68,9 +71,9 @@ TEST_CASE("operators add up to the step, and so do the shares") {
       double sum = 0.0;
       for (const Operator& op : operators) sum += op.count * cost_operator(op, model, set).seconds;
       const StepEstimate step = estimate_step(operators, model);
-      CHECK(step.seconds == doctest::Approx(sum).epsilon(1e-12));
+      CHECK(step.seconds == relative(sum).epsilon(1e-12));
       CHECK(std::accumulate(step.shares.begin(), step.shares.end(), 0.0) ==
-            doctest::Approx(step.seconds).epsilon(1e-12));
+            relative(step.seconds).epsilon(1e-12));
     }
   }
 }
@@ -102,7 +105,7 @@ TEST_CASE("grouping equal layers gives the same step as layer by layer") {
     for (const Layer& layer : spec.layers) ungrouped.classes.push_back({layer, 1});
     const Workload load{.batch = 5, .context = 2345};
     CHECK(step_seconds(ungrouped, load, model) ==
-          doctest::Approx(step_seconds(spec, load, model)).epsilon(1e-12));
+          relative(step_seconds(spec, load, model)).epsilon(1e-12));
   }
 }
 
@@ -117,9 +120,9 @@ TEST_CASE("a slow host hides the device time and every slope with it") {
       estimate_decode(spec, {.batch = 1, .context = 128}, model, scratch).step;
   const StepEstimate far =
       estimate_decode(spec, {.batch = 1, .context = 16384}, model, scratch).step;
-  CHECK(near.host_floor_s == doctest::Approx(292 * 120e-6).epsilon(1e-12));
-  CHECK(near.seconds == doctest::Approx(292 * 120e-6 + 1e-3).epsilon(1e-12));
-  CHECK(far.seconds == doctest::Approx(near.seconds).epsilon(1e-12));
+  CHECK(near.host_floor_s == relative(292 * 120e-6).epsilon(1e-12));
+  CHECK(near.seconds == relative(292 * 120e-6 + 1e-3).epsilon(1e-12));
+  CHECK(far.seconds == relative(near.seconds).epsilon(1e-12));
   CHECK(far.device_s > near.device_s);
   CHECK(near.bound() == TimeShare::host);
 }
@@ -135,7 +138,7 @@ TEST_CASE("TPOT over a generation is the mean of its steps") {
           .step.seconds;
   const double at_1049 = step_seconds(spec, {.batch = 64, .context = 1049}, model);
   const double at_1050 = step_seconds(spec, {.batch = 64, .context = 1050}, model);
-  CHECK(mean == doctest::Approx((at_1049 + at_1050) / 2).epsilon(2e-4));
+  CHECK(mean == relative((at_1049 + at_1050) / 2).epsilon(2e-4));
   // Up to eight tokens every step is evaluated.
   const double three = estimate_decode(spec, {.batch = 1, .context = 10, .output_tokens = 3},
                                        gpu_like_model(), scratch)
@@ -143,7 +146,7 @@ TEST_CASE("TPOT over a generation is the mean of its steps") {
   double sum = 0.0;
   for (const std::int64_t context : {10, 11, 12})
     sum += step_seconds(spec, {.batch = 1, .context = context}, gpu_like_model());
-  CHECK(three == doctest::Approx(sum / 3).epsilon(1e-12));
+  CHECK(three == relative(sum / 3).epsilon(1e-12));
 }
 
 TEST_CASE("prefill in many chunks integrates to the sum over all chunks") {
@@ -161,7 +164,7 @@ TEST_CASE("prefill in many chunks integrates to the sum over all chunks") {
             decode_step(spec, {.sequences = 1, .query_len = tokens, .context = i * 512.0}), model)
             .seconds;
   }
-  CHECK(whole.ttft_s == doctest::Approx(sum).epsilon(1e-3));
+  CHECK(whole.ttft_s == relative(sum).epsilon(1e-3));
 }
 
 TEST_CASE("independent residuals combine by squares, common ones by addition") {
@@ -180,8 +183,8 @@ TEST_CASE("independent residuals combine by squares, common ones by addition") {
   b.kind = OperatorKind::elementwise;
   b.bytes.activations = {1.0};
   const StepEstimate independent = estimate_step({a, b}, model);
-  CHECK(independent.high_s - 2.0 == doctest::Approx(0.1414214).epsilon(1e-6));
-  CHECK(2.0 - independent.low_s == doctest::Approx(0.1414214).epsilon(1e-6));
+  CHECK(independent.high_s - 2.0 == relative(0.1414214).epsilon(1e-6));
+  CHECK(2.0 - independent.low_s == relative(0.1414214).epsilon(1e-6));
   model.primitives_correlated = true;
-  CHECK(estimate_step({a, b}, model).high_s - 2.0 == doctest::Approx(0.2).epsilon(1e-6));
+  CHECK(estimate_step({a, b}, model).high_s - 2.0 == relative(0.2).epsilon(1e-6));
 }

@@ -12,7 +12,7 @@ inline CostModel ideal_model(double bandwidth, double flops) {
   CostModel model;
   model.norm_exponent = std::numeric_limits<double>::infinity();
   for (PrimitiveCost& primitive : model.primitives) {
-    primitive.bandwidth = bandwidth;
+    primitive.bandwidth.fill(bandwidth);
     primitive.flops.fill(flops);
   }
   model.peak_bandwidth = bandwidth;
@@ -25,13 +25,13 @@ inline CostModel ideal_model(double bandwidth, double flops) {
 inline CostModel gpu_like_model() {
   CostModel model;
   for (PrimitiveCost& primitive : model.primitives) {
-    primitive.bandwidth = 3.1e12;
+    primitive.bandwidth.fill(3.1e12);
     primitive.fixed_s = 1.3e-6;
     primitive.flops.fill(9e14);
     primitive.low = 0.9;
     primitive.high = 1.2;
   }
-  model.all_reduce = {4e-6, 1e-7, 2.6e11, 7e-6, 2e-7, 2.8e11};
+  model.all_reduce = {{4e-6}, {1e-7}, {2.6e11}, {7e-6}, {2e-7}, {2.8e11}};
   model.row_tile = 64.0;
   model.context_tile = 128.0;
   model.mla_context_tile = 64.0;

@@ -8,10 +8,12 @@
 #include "model/architecture/architecture_yaml.hpp"
 #include "model/architecture/catalogue.hpp"
 #include "sim/step_estimate.hpp"
+#include "tests/relative.hpp"
 #include "tests/sim/ideal_model.hpp"
 
 using namespace roofcast;
 using roofcast::test::ideal_model;
+using roofcast::test::relative;
 
 namespace {
 
@@ -42,9 +44,9 @@ TEST_CASE("W1: a 30B int8 model on 16 TPU v5e takes 2.57 ms at batch 4 and 21.05
   // 16 x 8.1e11 B/s and 16 x 1.97e14 FLOP/s; KV 100 kB x 8192 tokens a sequence.
   const CostModel pod = ideal_model(16 * 8.1e11, 16 * 1.97e14);
   // 4: 3.277e9 / 1.296e13 = 0.253 ms KV + 30e9 / 1.296e13 = 2.315 ms weights.
-  CHECK(step_ms(30e9, 100e3 * 8192, 30e9, 4, pod) == doctest::Approx(2.57).epsilon(0.002));
+  CHECK(step_ms(30e9, 100e3 * 8192, 30e9, 4, pod) == relative(2.57).epsilon(0.002));
   // 256: 16.18 ms KV + 2 * 256 * 30e9 / 3.152e15 = 4.87 ms FLOPs, which exceed the weight reads.
-  CHECK(step_ms(30e9, 100e3 * 8192, 30e9, 256, pod) == doctest::Approx(21.05).epsilon(0.001));
+  CHECK(step_ms(30e9, 100e3 * 8192, 30e9, 256, pod) == relative(21.05).epsilon(0.001));
 }
 
 TEST_CASE("W2: LLaMA-2-13B on 8 TPU v5e, by batch") {
@@ -52,9 +54,9 @@ TEST_CASE("W2: LLaMA-2-13B on 8 TPU v5e, by batch") {
   const double expected_ms[][2] = {{1, 4.98},   {8, 12.13},  {16, 20.30},
                                    {32, 36.65}, {64, 69.33}, {240, 249.09}};
   for (const auto& [batch, ms] : expected_ms)
-    CHECK(step_ms(26e9, 6.7e9, 13e9, batch, pod) == doctest::Approx(ms).epsilon(0.002));
-  CHECK(64e3 / step_ms(26e9, 6.7e9, 13e9, 64, pod) == doctest::Approx(923.1).epsilon(0.001));
-  CHECK(240e3 / step_ms(26e9, 6.7e9, 13e9, 240, pod) == doctest::Approx(963.5).epsilon(0.001));
+    CHECK(step_ms(26e9, 6.7e9, 13e9, batch, pod) == relative(ms).epsilon(0.002));
+  CHECK(64e3 / step_ms(26e9, 6.7e9, 13e9, 64, pod) == relative(923.1).epsilon(0.001));
+  CHECK(240e3 / step_ms(26e9, 6.7e9, 13e9, 240, pod) == relative(963.5).epsilon(0.001));
   // The inputs from the architecture: 2 x 40 layers x 40 heads x 128 x 2 B x 8192 tokens = 6.71e9.
   const ArchitectureSpec spec = shipped("llama-2-13b");
   CHECK(cache_bytes(spec, 8192).kv.value == 6710886400.0);
@@ -69,7 +71,7 @@ TEST_CASE("W3: the same model with one KV head per five query heads") {
   const double expected_ms[][2] = {{1, 4.17},   {8, 5.60},   {16, 7.23},
                                    {32, 10.50}, {64, 17.04}, {240, 52.99}};
   for (const auto& [batch, ms] : expected_ms)
-    CHECK(step_ms(26e9, 1.34e9, 13e9, batch, pod) == doctest::Approx(ms).epsilon(0.002));
+    CHECK(step_ms(26e9, 1.34e9, 13e9, batch, pod) == relative(ms).epsilon(0.002));
 }
 
 TEST_CASE("W4: an invented 18.4B model and its int8 cache") {
@@ -88,7 +90,7 @@ TEST_CASE("W4: an invented 18.4B model and its int8 cache") {
   spec.layers.assign(64, Layer{0, 0});
   spec.formats[Component::k] = spec.formats[Component::v] = storage_of(*find_format("int8"));
   finish_architecture(spec);
-  CHECK(count_parameters(spec).total == doctest::Approx(18.4e9).epsilon(0.002));
+  CHECK(count_parameters(spec).total == relative(18.4e9).epsilon(0.002));
   CHECK(kv_bytes_per_token(spec).value == 262144.0);
 }
 
@@ -98,14 +100,14 @@ TEST_CASE("W5: Llama-3-70B in int8 at batch 32 and 8192 tokens takes 17.4 ms on 
   spec.formats[Component::k] = spec.formats[Component::v] = storage_of(*find_format("int8"));
   CHECK(kv_bytes_per_token(spec).value == 163840.0);  // 2 x 80 x 8 x 128
   const double kv = cache_bytes(spec, 8192).kv.value;
-  CHECK(70e9 + 32 * kv == doctest::Approx(112.9e9).epsilon(0.001));
+  CHECK(70e9 + 32 * kv == relative(112.9e9).epsilon(0.001));
   const double ms = step_ms(70e9, kv, 70e9, 32, ideal_model(8 * 8.1e11, 1e18));
-  CHECK(ms == doctest::Approx(17.4).epsilon(0.003));
+  CHECK(ms == relative(17.4).epsilon(0.003));
   // The source rounds the step to 17 ms before dividing: 32 / 17 ms = 1882 tok/s.
-  CHECK(32.0 / 0.017 == doctest::Approx(1882).epsilon(0.001));
+  CHECK(32.0 / 0.017 == relative(1882).epsilon(0.001));
   // Twice the chips halve the step.
   CHECK(step_ms(70e9, kv, 70e9, 32, ideal_model(16 * 8.1e11, 1e18)) ==
-        doctest::Approx(ms / 2).epsilon(1e-9));
+        relative(ms / 2).epsilon(1e-9));
 }
 
 TEST_CASE("W6: 43 sequences of 8192 tokens fit, whatever the format, when chips shrink with it") {
@@ -128,9 +130,8 @@ TEST_CASE("W6: 43 sequences of 8192 tokens fit, whatever the format, when chips 
 
 // baseten.co/blog/llm-transformer-inference-guide.
 TEST_CASE("W7: Llama-2-7B on an A10") {
-  CHECK(125e12 / 600e9 == doctest::Approx(208.3).epsilon(0.001));  // ops per byte
-  CHECK(step_ms(14e9, 0.0, 7e9, 1, ideal_model(600e9, 125e12)) ==
-        doctest::Approx(23.3).epsilon(0.002));
+  CHECK(125e12 / 600e9 == relative(208.3).epsilon(0.001));  // ops per byte
+  CHECK(step_ms(14e9, 0.0, 7e9, 1, ideal_model(600e9, 125e12)) == relative(23.3).epsilon(0.002));
   const ArchitectureSpec spec = shipped("llama-2-7b");
   CHECK(kv_bytes_per_token(spec).value == 524288.0);  // 2 x 32 x 32 x 128 x 2 B
   // 10 GB of cache: 19,073 tokens, four sequences of 4096 (4.66).
@@ -145,26 +146,26 @@ TEST_CASE("W8: a 52B MHA model on four A100 40 GB") {
   const CacheElements per_layer = stored_per_token(shape);
   const double kv_per_token = 64 * (per_layer.k + per_layer.v) * 2;
   CHECK(kv_per_token == 2097152.0);
-  CHECK(56e9 / kv_per_token == doctest::Approx(26.7e3).epsilon(0.001));
+  CHECK(56e9 / kv_per_token == relative(26.7e3).epsilon(0.001));
   const CostModel four = ideal_model(4 * 1.5e12, 4 * 312e12);
-  CHECK(step_ms(104e9, 0.0, 52e9, 1, four) == doctest::Approx(17.3).epsilon(0.003));
-  CHECK(step_ms(104e9, 0.0, 52e9, 512, four) == doctest::Approx(42.7).epsilon(0.002));
+  CHECK(step_ms(104e9, 0.0, 52e9, 1, four) == relative(17.3).epsilon(0.003));
+  CHECK(step_ms(104e9, 0.0, 52e9, 512, four) == relative(42.7).epsilon(0.002));
 }
 
 // DeepSeek-V3/R1 inference system overview (day 6), github.com/deepseek-ai/open-infra-index.
 TEST_CASE("W9: DeepSeek's published serving economics close") {
   const double dollars_per_day = 226.75 * 8 * 2.0 * 24;
-  CHECK(dollars_per_day == doctest::Approx(87072).epsilon(1e-6));
-  CHECK((562027.0 - dollars_per_day) / dollars_per_day == doctest::Approx(5.45).epsilon(0.002));
-  CHECK(dollars_per_day / 168e9 * 1e6 == doctest::Approx(0.518).epsilon(0.001));
+  CHECK(dollars_per_day == relative(87072).epsilon(1e-6));
+  CHECK((562027.0 - dollars_per_day) / dollars_per_day == relative(5.45).epsilon(0.002));
+  CHECK(dollars_per_day / 168e9 * 1e6 == relative(0.518).epsilon(0.001));
   // 14.8k tok/s is per decode node; over all nodes it is 8,575.
-  CHECK(168e9 / 86400 / 226.75 == doctest::Approx(8575).epsilon(0.001));
+  CHECK(168e9 / 86400 / 226.75 == relative(8575).epsilon(0.001));
   // At 21 tok/s a user a decode node serves 705 at once; with 4,989 cached tokens each that is
   // 705 x 4989 x 70,272 B / 8 GPUs = 31 GB of bf16 latents.
   const double users = 14.8e3 / 21.0;
-  CHECK(users == doctest::Approx(705).epsilon(0.001));
+  CHECK(users == relative(705).epsilon(0.001));
   const ArchitectureSpec spec = shipped("deepseek-v3");
-  CHECK(users * cache_bytes(spec, 4989).kv.value / 8 == doctest::Approx(31e9).epsilon(0.005));
+  CHECK(users * cache_bytes(spec, 4989).kv.value / 8 == relative(31e9).epsilon(0.005));
 }
 
 // zeux.io/2024/03/15/llm-inference-sol.
@@ -182,11 +183,11 @@ TEST_CASE("W12: the speed of light of decode is weight reads plus KV reads over 
                              .step.seconds;
   CHECK(seconds >= (weights + kv) / 1008e9);
   // What is more is activations, norms and one embedding row.
-  CHECK(seconds == doctest::Approx((weights + kv) / 1008e9).epsilon(0.002));
+  CHECK(seconds == relative((weights + kv) / 1008e9).epsilon(0.002));
 }
 
 // github.com/kvcache-ai/ktransformers/issues/797.
 TEST_CASE("W13: 37B active at 4 bits per weight has a ceiling of 66.4 tok/s at 1228 GB/s") {
   const double ms = step_ms(37e9 * 0.5, 0.0, 37e9, 1, ideal_model(1228e9, 1e18));
-  CHECK(1e3 / ms == doctest::Approx(66.4).epsilon(0.001));
+  CHECK(1e3 / ms == relative(66.4).epsilon(0.001));
 }

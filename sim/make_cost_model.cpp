@@ -1,0 +1,155 @@
+#include "sim/make_cost_model.hpp"
+
+#include <limits>
+#include <stdexcept>
+
+#include "hardware/src/all_reduce.hpp"
+#include "hardware/src/ceilings.hpp"
+
+namespace roofcast {
+namespace {
+
+/// Which measured kernel stands for a kind of operator. State updates stream their state like
+/// reads.
+Primitive primitive_of(OperatorKind kind) {
+  switch (kind) {
+    case OperatorKind::gemm:
+      return Primitive::gemm;
+    case OperatorKind::attention:
+      return Primitive::attention;
+    case OperatorKind::mla:
+      return Primitive::mla;
+    case OperatorKind::moe:
+      return Primitive::moe;
+    case OperatorKind::state:
+      return Primitive::read;
+    case OperatorKind::elementwise:
+    case OperatorKind::collective:
+      break;
+  }
+  return Primitive::elementwise;
+}
+
+double launch_seconds(const Ceiling& ceiling, LaunchMode mode) {
+  switch (mode) {
+    case LaunchMode::none:
+      return 0.0;
+    case LaunchMode::graph:
+      return ceiling.t0_graph.value;
+    case LaunchMode::stream:
+      break;
+  }
+  return ceiling.t0_stream.value;
+}
+
+Ceiling ceiling_of(const Machine& machine, const EngineProfile& engine, OperatorKind kind,
+                   ComputeKind compute) {
+  const ComputeFormat format = compute_format(compute);
+  return engine.ceilings == CeilingBasis::peak
+             ? ideal_ceiling(machine, format)
+             : attainable_ceiling(machine, primitive_of(kind), format);
+}
+
+PrimitiveCost make_primitive(const Machine& machine, const EngineProfile& engine,
+                             OperatorKind kind) {
+  PrimitiveCost cost;
+  for (std::size_t i = 0; i < kComputeKinds; ++i) {
+    const Ceiling ceiling = ceiling_of(machine, engine, kind, static_cast<ComputeKind>(i));
+    cost.bandwidth[i] = ceiling.bandwidth.value;
+    cost.flops[i] = ceiling.flops.value;
+  }
+  const Ceiling usual = ceiling_of(machine, engine, kind, ComputeKind::bf16);
+  cost.fixed_s = launch_seconds(usual, engine.launch) + engine.kernel_overhead.value;
+  cost.low = usual.low;
+  cost.high = usual.high;
+  cost.origin = usual.origin;
+  return cost;
+}
+
+/// Tiles and latency terms describe how kernels of a GPU work; a CPU's kernels compute exactly the
+/// rows and tokens that there are.
+void set_kernel_terms(const Machine& machine, const EngineProfile& engine, CostModel& model) {
+  if (machine.spec.kind != MachineKind::cpu) {
+    model.row_tile = 64.0;
+    model.context_tile = 128.0;
+    model.mla_context_tile = 64.0;
+    model.mla_head_tile = 16.0;
+  }
+  const auto usual = [&](OperatorKind kind) {
+    return ceiling_of(machine, engine, kind, ComputeKind::bf16);
+  };
+  const Ceiling attention = usual(OperatorKind::attention);
+  model.units = static_cast<double>(machine.spec.compute_units.value);
+  model.gemm_sqrt_k_s = usual(OperatorKind::gemm).c_k.value;
+  model.attention_kv_head_s = attention.c1.value;
+  model.attention_head_s = attention.c2.value;
+  model.mla_head_block_s = usual(OperatorKind::mla).c_mla.value;
+  model.moe_io_bandwidth = usual(OperatorKind::moe).io_bandwidth.value;
+}
+
+void set_cache(const Machine& machine, CostModel& model) {
+  if (machine.calibration && machine.calibration->cache_read) {
+    model.cache_bytes = machine.calibration->cache_read->size.value;
+    model.cache_bandwidth = machine.calibration->cache_read->bandwidth.value;
+  } else if (machine.spec.cache.size && machine.spec.cache.bandwidth) {
+    model.cache_bytes = machine.spec.cache.size->value.value;
+    model.cache_bandwidth = machine.spec.cache.bandwidth->value.value;
+  }
+}
+
+/// The ideal engine's collectives cost what their bytes take on the link, and nothing else.
+AllReduceConstants collective_constants(const Machine& machine, const EngineProfile& engine,
+                                        int tp) {
+  AllReduceConstants constants = all_reduce_ceiling(machine, tp).constants;
+  if (engine.ceilings == CeilingBasis::attainable) return constants;
+  const Link* link = find_link(machine.spec, LinkScope::node);
+  if (link == nullptr) link = find_link(machine.spec, LinkScope::host);
+  const BytesPerSecond peak = link->bandwidth.value;
+  return {.a1 = {}, .b1 = {}, .w1 = peak, .a2 = {}, .b2 = {}, .w2 = peak};
+}
+
+void set_range(const Machine& machine, const EngineProfile& engine, CostModel& model) {
+  model.time_low = engine.time_low;
+  model.time_high = engine.time_high;
+  model.primitives_correlated = !machine.calibration.has_value();
+}
+
+}  // namespace
+
+CostModel make_cost_model(const Machine& machine, const EngineProfile& engine, int tp) {
+  if (tp < 1) throw std::invalid_argument("tensor parallelism needs at least one device");
+  CostModel model;
+  for (std::size_t i = 0; i < kOperatorKinds; ++i)
+    model.primitives[i] = make_primitive(machine, engine, static_cast<OperatorKind>(i));
+  const bool ideal = engine.ceilings == CeilingBasis::peak;
+  if (ideal) {
+    model.norm_exponent = std::numeric_limits<double>::infinity();
+  } else {
+    set_kernel_terms(machine, engine, model);
+    set_cache(machine, model);
+  }
+  if (tp > 1) model.all_reduce = collective_constants(machine, engine, tp);
+
+  model.peak_bandwidth = machine.spec.memory.front().bandwidth.value.value;
+  for (std::size_t i = 0; i < kComputeKinds; ++i)
+    model.peak_flops[i] =
+        peak_flops(machine.spec, compute_format(static_cast<ComputeKind>(i))).flops.value;
+  model.layer_overhead_s = engine.layer_overhead.value;
+  model.host_per_kernel_s = engine.host_per_kernel.value;
+  model.host_per_step_s = engine.host_per_step.value;
+  model.prefill_chunk = engine.prefill_chunk;
+  set_range(machine, engine, model);
+  return model;
+}
+
+std::string range_reason(const CostModel& model) {
+  if (model.time_low == 1.0 && model.time_high == 1.0 && model.primitives.front().low == 1.0 &&
+      model.primitives.front().high == 1.0)
+    return "none: a bound from the data sheet, which no engine beats";
+  if (model.primitives_correlated)
+    return "uncalibrated machine: the efficiencies of its generation, off together; `roofcast "
+           "calibrate` narrows it";
+  return "residuals of this machine's calibration";
+}
+
+}  // namespace roofcast
