@@ -75,9 +75,10 @@ struct PublishedCounts {
   double total_params = 0.0;
   std::optional<double> active_params;
   bool active_includes_embedding = false;  // the input table, where it is apart from the lm_head
-  bool counts_embeddings = true;           // false: both figures leave out input table and lm_head
-  bool counts_resident = true;             // the total includes a vision tower and the like
-  bool counts_mtp = false;                 // the total includes MTP blocks
+  bool active_includes_head = true;
+  bool counts_embeddings = true;  // false: both figures leave out input table and lm_head
+  bool counts_resident = true;    // the total includes a vision tower and the like
+  bool counts_mtp = false;        // the total includes MTP blocks
   std::string source;
   bool operator==(const PublishedCounts&) const = default;
 };

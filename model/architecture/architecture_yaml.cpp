@@ -110,6 +110,7 @@ void read_extras(SpecReader& root, ArchitectureSpec& spec) {
     counts.total_params = published->number("total_params", 1.0, 1e16);
     counts.active_params = published->optional_number("active_params", 1.0, 1e16);
     counts.active_includes_embedding = published->boolean_or("active_includes_embedding", false);
+    counts.active_includes_head = published->boolean_or("active_includes_head", true);
     counts.counts_embeddings = published->boolean_or("counts_embeddings", true);
     counts.counts_resident = published->boolean_or("counts_resident", true);
     counts.counts_mtp = published->boolean_or("counts_mtp", false);
@@ -168,6 +169,7 @@ std::string published_text(const PublishedCounts& counts) {
   std::string out = fmt::format("published: {{total_params: {}", counts.total_params);
   if (counts.active_params) out += fmt::format(", active_params: {}", *counts.active_params);
   if (counts.active_includes_embedding) out += ", active_includes_embedding: true";
+  if (!counts.active_includes_head) out += ", active_includes_head: false";
   if (!counts.counts_embeddings) out += ", counts_embeddings: false";
   if (!counts.counts_resident) out += ", counts_resident: false";
   if (counts.counts_mtp) out += ", counts_mtp: true";

@@ -69,7 +69,9 @@ double total_as_published(const ArchitectureSpec& spec, const ParameterCount& co
 double active_as_published(const ArchitectureSpec& spec, const ParameterCount& count) {
   const bool own_table = spec.published->active_includes_embedding && !spec.tied_embeddings;
   return count.active + (own_table ? count.embedding : 0.0) -
-         (spec.published->counts_embeddings ? 0.0 : count.embedding);
+         (spec.published->counts_embeddings && spec.published->active_includes_head
+              ? 0.0
+              : count.embedding);
 }
 
 /// The same model with every layer in a class of its own.
