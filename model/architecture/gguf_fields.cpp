@@ -119,6 +119,15 @@ bool GgufFields::is_list(std::string_view key) const {
   return value != nullptr && std::holds_alternative<std::vector<std::int64_t>>(value->data);
 }
 
+std::optional<bool> GgufFields::flag(std::string_view key) {
+  const GgufValue* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  const auto* yes = std::get_if<bool>(&value->data);
+  if (yes == nullptr)
+    fail(full(key), fmt::format("expected true or false, got {}", in_quotes(value_text(*value))));
+  return *yes;
+}
+
 std::optional<std::string> GgufFields::text(std::string_view full_key) {
   const GgufValue* value = model_.find(full_key);
   if (value == nullptr) return std::nullopt;

@@ -29,6 +29,8 @@ class GgufFields {
   std::optional<std::vector<std::int64_t>> per_layer(std::string_view key, std::size_t n_layers);
   /// Whether the file gives a list for `key`, not one number.
   bool is_list(std::string_view key) const;
+  bool has(std::string_view key) const { return model_.find(full(key)) != nullptr; }
+  std::optional<bool> flag(std::string_view key);
   /// A text under its full key ("general.name").
   std::optional<std::string> text(std::string_view full_key);
 

@@ -69,7 +69,10 @@ void read_outside(GgufFields& fields, const GgufTensors& tensors, ArchitectureSp
   if (const GgufTensor* positions = tensors.find("position_embd.weight"))
     spec.position_embeddings = positions->dims.size() > 1 ? positions->dims[1] : 0;
   spec.lm_head_bias = tensors.find("output.bias") != nullptr;
-  spec.norm = tensors.find("output_norm.bias") != nullptr ? NormKind::layer : NormKind::rms;
+  if (tensors.find("output_norm.bias") != nullptr)
+    spec.norm = NormKind::layer;
+  else if (fields.has("attention.layer_norm_epsilon"))
+    spec.norm = NormKind::layer_no_bias;
 }
 
 void read_per_layer_embedding(GgufFields& fields, const GgufTensors& tensors, std::int64_t n_layers,
@@ -81,15 +84,6 @@ void read_per_layer_embedding(GgufFields& fields, const GgufTensors& tensors, st
                                   fmt::format("expected rows for {} layers", n_layers)));
   spec.per_layer_embedding = PerLayerEmbedding{table->dims[1], table->dims[0] / n_layers};
   fields.ignore("embedding_length_per_layer_input", "the table's rows count");
-}
-
-/// Norms of hidden width in the first block: two, or four with one behind each part as well.
-std::int64_t norms_per_block(const GgufTensors& tensors) {
-  int norms = 0;
-  for (const char* name : {"attn_norm.weight", "attn_norm_2.weight", "post_attention_norm.weight",
-                           "ffn_norm.weight", "post_ffw_norm.weight", "layer_output_norm.weight"})
-    norms += tensors.has(0, name) ? 1 : 0;
-  return norms >= 4 ? 2 : 1;
 }
 
 /// Blocks behind the decoder are multi-token prediction, whether or not the metadata say so.
@@ -111,7 +105,8 @@ void set_engine_formats(GgufFields& fields, Formats& formats) {
   const Storage half = storage_of(*find_format("fp16"));
   const Storage single = storage_of(*find_format("fp32"));
   formats[Component::k] = formats[Component::v] = formats[Component::indexer] = half;
-  formats[Component::state] = formats[Component::activations] = single;
+  formats[Component::state] = formats[Component::conv_state] = single;
+  formats[Component::activations] = single;
   fields.note("formats.kv", "fp16 (llama.cpp's default; --cache-type-k and -v change it)",
               FieldStatus::defaulted);
   fields.note("formats.state", "fp32 (llama.cpp)", FieldStatus::defaulted);
@@ -165,7 +160,6 @@ ImportedModel import_gguf(const GgufModel& source) {
   const std::int64_t n_layers = n_blocks - spec.mtp_layers;
   read_outside(fields, tensors, spec);
   read_per_layer_embedding(fields, tensors, n_layers, spec);
-  spec.norms_per_block = norms_per_block(tensors);
   read_gguf_layers(fields, tensors, architecture, n_layers, spec);
   set_engine_formats(fields, spec.formats);
   const TensorCensus census = gguf_census(source, static_cast<int>(n_layers));

@@ -102,6 +102,35 @@ int index_of(std::vector<Named>& named, const Kind& kind) {
   return static_cast<int>(named.size()) - 1;
 }
 
+/// Norms of hidden width in a block, by name: before attention, before or behind feed-forward, ...
+int norms_in(const GgufTensors& tensors, int layer) {
+  int norms = 0;
+  for (const char* name : {"attn_norm.weight", "attn_norm_2.weight", "post_attention_norm.weight",
+                           "ffn_norm.weight", "post_ffw_norm.weight", "layer_output_norm.weight"})
+    norms += tensors.has(layer, name) ? 1 : 0;
+  return norms;
+}
+
+/// Layers with one norm for attention and feed-forward run both on it (Falcon-7B, Cohere, Phi-2);
+/// with two, only architectures known for it do. Four norms: one before and one behind each part.
+void read_norms(GgufContext& c, ArchitectureSpec& spec) {
+  for (std::size_t i = 0; i < spec.layers.size(); ++i) {
+    const Layer& layer = spec.layers[i];
+    if (std::holds_alternative<NoMixer>(spec.mixers[static_cast<std::size_t>(layer.mixer)].kind) ||
+        std::holds_alternative<NoFfn>(spec.ffns[static_cast<std::size_t>(layer.ffn)].kind))
+      continue;
+    const int norms = norms_in(c.tensors, static_cast<int>(i));
+    spec.norms_per_block = norms >= 4 ? 2 : 1;
+    const bool parallel = c.tensors.has(static_cast<int>(i), "attn_norm_2.weight") ||
+                          c.fields.flag("use_parallel_residual").value_or(false);
+    if (norms == 1)
+      spec.block_order = BlockOrder::parallel_one_norm;
+    else if (norms == 2 && parallel)
+      spec.block_order = BlockOrder::parallel_two_norms;
+    return;
+  }
+}
+
 }  // namespace
 
 void read_gguf_layers(GgufFields& fields, const GgufTensors& tensors,
@@ -120,6 +149,7 @@ void read_gguf_layers(GgufFields& fields, const GgufTensors& tensors,
   for (int layer = 0; layer < static_cast<int>(n_layers); ++layer)
     spec.layers.push_back({index_of(spec.mixers, gguf_mixer(context, layer)),
                            index_of(spec.ffns, gguf_feed_forward(context, layer))});
+  read_norms(context, spec);
 }
 
 }  // namespace roofcast

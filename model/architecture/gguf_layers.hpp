@@ -9,8 +9,8 @@
 
 namespace roofcast {
 
-/// Fills `spec.mixers`, `spec.ffns` and `spec.layers` from the first `n_layers` blocks.
-/// `spec.hidden_dim` must be set.
+/// Fills `spec.mixers`, `spec.ffns`, `spec.layers` and how norms stand around them, from the first
+/// `n_layers` blocks. `spec.hidden_dim` must be set.
 void read_gguf_layers(GgufFields& fields, const GgufTensors& tensors,
                       const GgufArchitecture& architecture, std::int64_t n_layers,
                       ArchitectureSpec& spec);

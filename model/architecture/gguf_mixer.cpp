@@ -124,9 +124,24 @@ MlaShape mla_shape(const GgufContext& c, int layer) {
   return shape;
 }
 
+/// Only files with the halves of kv_b apart run absorbed; others cache full keys and values.
 Mixer mla_mixer(const GgufContext& c, int layer) {
-  if (c.tensors.any(layer, "indexer.")) refuse_block(c, layer, "sparse attention with an indexer");
-  return MultiHeadLatentAttention{.shape = mla_shape(c, layer)};
+  GgufFields& f = c.fields;
+  const MlaShape shape = mla_shape(c, layer);
+  if (c.tensors.any(layer, "indexer.")) {
+    return SparseLatentAttention{
+        .shape = shape,
+        .index_n_heads = f.required("attention.indexer.head_count"),
+        .index_head_dim = f.required("attention.indexer.key_length"),
+        .index_topk = f.required("attention.indexer.top_k"),
+    };
+  }
+  if (f.whole("attention.key_length_mla")) return MultiHeadLatentAttention{.shape = shape};
+  if (layer == 0)
+    f.warn(
+        "this file lacks the absorbed form of latent attention: llama.cpp caches full keys and "
+        "values of all heads; a newer conversion caches one latent");
+  return ExpandedLatentAttention{.shape = shape};
 }
 
 }  // namespace

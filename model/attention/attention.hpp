@@ -14,6 +14,7 @@
 #include "model/attention/mamba1.hpp"
 #include "model/attention/mamba2.hpp"
 #include "model/attention/mla.hpp"
+#include "model/attention/mla_expanded.hpp"
 #include "model/attention/mla_sparse.hpp"
 #include "model/attention/no_mixer.hpp"
 #include "model/attention/short_conv.hpp"
@@ -24,10 +25,11 @@ namespace roofcast {
 /// The one list of attention and state kinds: reader, writer, cost and `roofcast list` walk it. A
 /// kind is one header with kName, kSummary, visit_fields, parameters, cache, cache_shards and
 /// append_operators; what it lacks fails to compile where it is needed.
-using Mixer = std::variant<GroupedQueryAttention, SlidingWindowAttention, ChunkedAttention,
-                           SparseGroupedAttention, MultiHeadLatentAttention, SparseLatentAttention,
-                           CompressedAttention, GatedDeltaNet, KimiDeltaAttention,
-                           LightningAttention, Mamba1, Mamba2, ShortConvolution, NoMixer>;
+using Mixer =
+    std::variant<GroupedQueryAttention, SlidingWindowAttention, ChunkedAttention,
+                 SparseGroupedAttention, MultiHeadLatentAttention, ExpandedLatentAttention,
+                 SparseLatentAttention, CompressedAttention, GatedDeltaNet, KimiDeltaAttention,
+                 LightningAttention, Mamba1, Mamba2, ShortConvolution, NoMixer>;
 
 /// Calls `use(Kind{})` for every kind of the variant, in order.
 template <typename Variant, typename Use>

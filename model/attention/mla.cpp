@@ -73,11 +73,6 @@ void append_expanded(const MlaShape& s, double tokens_read, double pairs, Operat
   op.bytes.activations = {(b.tokens() + expanded) * heads * width * b.activation_bytes()};
 }
 
-void append_output(const MlaShape& s, OperatorBuilder& b) {
-  b.gemm("attn_out_proj", Component::attention, b.hidden_dim(), shard(output_width(s), b.tp()));
-  b.all_reduce("attn_all_reduce");
-}
-
 }  // namespace
 
 MixerParameters parameters(const MlaShape& s, double hidden_dim) {
@@ -92,7 +87,7 @@ MixerParameters parameters(const MlaShape& s, double hidden_dim) {
   return p;
 }
 
-void append_mla_inputs(const MlaShape& s, OperatorBuilder& b) {
+Operator& append_mla_projections(const MlaShape& s, OperatorBuilder& b) {
   const double queries = shard(query_width(s), b.tp());
   const auto q_rank = static_cast<double>(s.q_lora_rank);
   const double gate = shard(gate_rows(s), b.tp());
@@ -106,9 +101,17 @@ void append_mla_inputs(const MlaShape& s, OperatorBuilder& b) {
            static_cast<double>(s.kv_lora_rank));
   }
   const double rope = shard(static_cast<double>(s.n_heads * s.qk_rope_head_dim), b.tp());
-  Operator& op =
-      b.elementwise("rope_kv_append", b.tokens() * (2.0 * (q_rank + rope) + s.latent_dim()));
-  op.bytes.kv_write = {b.tokens() * s.latent_dim() * b.formats()[Component::k].bytes_per_element()};
+  return b.elementwise("rope_kv_append", b.tokens() * (2.0 * (q_rank + rope) + s.latent_dim()));
+}
+
+void append_mla_inputs(const MlaShape& s, OperatorBuilder& b) {
+  append_mla_projections(s, b).bytes.kv_write = {b.tokens() * s.latent_dim() *
+                                                 b.formats()[Component::k].bytes_per_element()};
+}
+
+void append_mla_output(const MlaShape& s, OperatorBuilder& b) {
+  b.gemm("attn_out_proj", Component::attention, b.hidden_dim(), shard(output_width(s), b.tp()));
+  b.all_reduce("attn_all_reduce");
 }
 
 void append_mla_attention(const MlaShape& s, double tokens_read, double pairs, OperatorBuilder& b) {
@@ -117,13 +120,13 @@ void append_mla_attention(const MlaShape& s, double tokens_read, double pairs, O
     return;
   }
   append_expanded(s, tokens_read, pairs, b);
-  append_output(s, b);
+  append_mla_output(s, b);
 }
 
 void append_mla_absorbed_attention(const MlaShape& s, double tokens_read, double pairs,
                                    OperatorBuilder& b) {
   append_absorbed(s, tokens_read, pairs, b);
-  append_output(s, b);
+  append_mla_output(s, b);
 }
 
 }  // namespace roofcast

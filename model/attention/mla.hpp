@@ -36,8 +36,14 @@ struct MlaShape {
 
 MixerParameters parameters(const MlaShape& shape, double hidden_dim);
 
-/// Projections to queries and to the latent, and the cache write.
+/// Projections to queries and to the latent, and rotary embedding, which is returned.
+Operator& append_mla_projections(const MlaShape& shape, OperatorBuilder& builder);
+
+/// The same with the cache write of the latent.
 void append_mla_inputs(const MlaShape& shape, OperatorBuilder& builder);
+
+/// Output projection and reduction over ranks.
+void append_mla_output(const MlaShape& shape, OperatorBuilder& builder);
 
 /// Attention and output. A decode pass uses the absorbed form: queries move into the latent space,
 /// attention reads the latent once for all heads, 2 * heads * (2 * kv_lora_rank + rope) FLOPs per
