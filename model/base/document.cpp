@@ -50,8 +50,8 @@ Value& child_for_override(Value& parent, const std::string& part, std::string_vi
     if (!index || *index < 0 || *index >= size ||
         *index != static_cast<double>(static_cast<std::size_t>(*index)))
       throw SpecError(place_message("--set", {}, dotted_key,
-                                    fmt::format("expected an item number from 0 to {}, got {}",
-                                                parent.items.size() - 1, in_quotes(part))));
+                                    fmt::format("expected the number of one of {} items, got {}",
+                                                parent.items.size(), in_quotes(part))));
     return parent.items[static_cast<std::size_t>(*index)];
   }
   if (parent.is_scalar())
@@ -63,20 +63,29 @@ Value& child_for_override(Value& parent, const std::string& part, std::string_vi
   return parent.members.emplace_back(part, Value{}).second;
 }
 
+/// An override has no place in the document: messages about it name the key alone.
+void forget_places(Value& value) {
+  value.at = {};
+  for (Value& item : value.items) forget_places(item);
+  for (auto& member : value.members) forget_places(member.second);
+}
+
 }  // namespace
 
 void set_value(Document& document, std::string_view dotted_key, std::string_view text) {
   Value* node = &document.root;
   std::string_view rest = dotted_key;
-  while (!rest.empty()) {
+  for (bool more = true; more;) {
     const auto dot = rest.find('.');
     const std::string part(rest.substr(0, dot));
     if (part.empty())
-      throw SpecError(place_message("--set", {}, dotted_key, "expected a name between dots"));
+      throw SpecError(place_message("--set", {}, dotted_key, "expected names between dots"));
     node = &child_for_override(*node, part, dotted_key);
-    rest = dot == std::string_view::npos ? std::string_view{} : rest.substr(dot + 1);
+    more = dot != std::string_view::npos;
+    if (more) rest.remove_prefix(dot + 1);
   }
   Value replacement = parse_yaml(text, "--set " + std::string(dotted_key)).root;
+  forget_places(replacement);
   // A sourced value ({value: ..., source: ...}) keeps its shape; the override becomes its value.
   if (node->is_map() && !replacement.is_map() && node->find("value") != nullptr)
     *node->find("value") = std::move(replacement);

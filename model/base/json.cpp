@@ -64,8 +64,10 @@ struct CountingIterator {
 /// Builds the Value tree from SAX events; refuses duplicate keys and excessive depth as they come.
 class JsonTreeBuilder : public nlohmann::json_sax<Json> {
  public:
-  JsonTreeBuilder(std::string_view text, std::string file, Value& root)
-      : text_(text), lines_(text), file_(std::move(file)), root_(root) {}
+  /// `nan_offsets`: where in `text` an empty list stands for Python's NaN.
+  JsonTreeBuilder(std::string_view text, const std::unordered_set<std::size_t>& nan_offsets,
+                  std::string file, Value& root)
+      : text_(text), lines_(text), nan_offsets_(nan_offsets), file_(std::move(file)), root_(root) {}
 
   std::size_t consumed = 0;
 
@@ -118,12 +120,13 @@ class JsonTreeBuilder : public nlohmann::json_sax<Json> {
     std::unordered_set<std::string> seen;
   };
 
-  /// Place of the token just read: what the last one left, less separators.
-  Position token_start() {
+  /// Offset of the token just read: what the last one left, less separators.
+  std::size_t token_offset() {
     const std::size_t found = text_.find_first_not_of(" \t\r\n,:", last_end_);
     last_end_ = std::max(last_end_, consumed);
-    return lines_.at(std::min(found, text_.size()));
+    return std::min(found, text_.size());
   }
+  Position token_start() { return lines_.at(token_offset()); }
 
   bool put_plain(std::string text) {
     return put({.kind = Value::Kind::scalar, .at = token_start(), .scalar = std::move(text)});
@@ -148,7 +151,10 @@ class JsonTreeBuilder : public nlohmann::json_sax<Json> {
   }
 
   bool open(Value::Kind kind) {
-    const Position at = token_start();
+    const std::size_t offset = token_offset();
+    const Position at = lines_.at(offset);
+    inside_nan_ = nan_offsets_.count(offset) > 0;
+    if (inside_nan_) return put({.kind = Value::Kind::null, .at = at});
     if (stack_.size() >= static_cast<std::size_t>(kMaxDocumentDepth))
       throw SpecError(place_message(
           file_, at, "", fmt::format("nested deeper than {} levels", kMaxDocumentDepth)));
@@ -158,12 +164,15 @@ class JsonTreeBuilder : public nlohmann::json_sax<Json> {
 
   bool close() {
     token_start();
-    stack_.pop_back();
+    if (!inside_nan_) stack_.pop_back();
+    inside_nan_ = false;
     return true;
   }
 
   std::string_view text_;
   LineCounter lines_;
+  const std::unordered_set<std::size_t>& nan_offsets_;
+  bool inside_nan_ = false;
   std::string file_;
   Value& root_;
   std::size_t last_end_ = 0;
@@ -171,35 +180,44 @@ class JsonTreeBuilder : public nlohmann::json_sax<Json> {
   std::vector<Frame> stack_;
 };
 
+/// JSON without Python's literals, and the offsets where an empty list stands for a NaN.
+struct CleanJson {
+  std::string text;
+  std::unordered_set<std::size_t> nan_offsets;
+};
+
 /// Python's json module writes NaN, Infinity and -Infinity, which are no JSON. Replaces them
-/// outside strings by `null` (by `[]` where the word is too short) of equal length, so that places
-/// stay.
-std::string without_python_literals(std::string_view text) {
-  std::string out(text);
+/// outside strings by `null`, or by `[]` where the word is too short, of equal length, so that
+/// places stay.
+CleanJson without_python_literals(std::string_view text) {
+  CleanJson clean{std::string(text), {}};
+  std::string& out = clean.text;
   bool in_string = false;
   for (std::size_t i = 0; i < out.size(); ++i) {
     if (out[i] == '"') in_string = !in_string;
     if (in_string && out[i] == '\\') ++i;
     if (in_string || (out[i] != 'N' && out[i] != 'I' && out[i] != '-')) continue;
     const std::string_view rest = std::string_view(out).substr(i);
-    if (rest.starts_with("-Infinity"))
+    if (rest.starts_with("-Infinity")) {
       out.replace(i, 9, "null     ");
-    else if (rest.starts_with("Infinity"))
+    } else if (rest.starts_with("Infinity")) {
       out.replace(i, 8, "null    ");
-    else if (rest.starts_with("NaN"))
+    } else if (rest.starts_with("NaN")) {
       out.replace(i, 3, "[] ");
+      clean.nan_offsets.insert(i);
+    }
   }
-  return out;
+  return clean;
 }
 
 }  // namespace
 
 Document parse_json(std::string_view text, std::string file) {
   Document document{.file = std::move(file), .root = {}};
-  const std::string clean = without_python_literals(text);
-  JsonTreeBuilder builder(clean, document.file, document.root);
-  const CountingIterator begin{clean.data(), &builder.consumed};
-  const CountingIterator end{clean.data() + clean.size(), nullptr};
+  const CleanJson clean = without_python_literals(text);
+  JsonTreeBuilder builder(clean.text, clean.nan_offsets, document.file, document.root);
+  const CountingIterator begin{clean.text.data(), &builder.consumed};
+  const CountingIterator end{clean.text.data() + clean.text.size(), nullptr};
   Json::sax_parse(begin, end, &builder);
   return document;
 }

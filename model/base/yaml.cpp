@@ -16,6 +16,42 @@ Position to_position(const YAML::Mark& mark) {
   return mark.is_null() ? Position{} : Position{mark.line + 1, mark.column + 1};
 }
 
+/// Bytes of the UTF-8 character at the start of `text`; 0 when there is none. Overlong forms,
+/// surrogates and code points above U+10FFFF are none (RFC 3629).
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) {
+    return i < text.size() ? static_cast<unsigned>(static_cast<unsigned char>(text[i])) : 0U;
+  };
+  const auto continues = [&](std::size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
+  const unsigned lead = byte(0);
+  if (lead < 0x80U) return 1;
+  if (lead >= 0xC2U && lead < 0xE0U) return continues(1) ? 2 : 0;
+  if (lead >= 0xE0U && lead < 0xF0U) {
+    const bool overlong = lead == 0xE0U && byte(1) < 0xA0U;
+    const bool surrogate = lead == 0xEDU && byte(1) >= 0xA0U;
+    return continues(1) && continues(2) && !overlong && !surrogate ? 3 : 0;
+  }
+  if (lead < 0xF0U || lead > 0xF4U) return 0;
+  const bool overlong = lead == 0xF0U && byte(1) < 0x90U;
+  const bool too_large = lead == 0xF4U && byte(1) >= 0x90U;
+  return continues(1) && continues(2) && continues(3) && !overlong && !too_large ? 4 : 0;
+}
+
+/// The parser passes bytes through as they are, and what is no text cannot be printed as JSON.
+void require_utf8(std::string_view text, const std::string& file) {
+  Position at{1, 1};
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t length = utf8_length(text.substr(i));
+    if (length == 0)
+      throw SpecError(
+          place_message(file, at, "",
+                        fmt::format("expected UTF-8 text, got the byte 0x{:02x}",
+                                    static_cast<unsigned>(static_cast<unsigned char>(text[i])))));
+    at = text[i] == '\n' ? Position{at.line + 1, 1} : Position{at.line, at.column + 1};
+    i += length;
+  }
+}
+
 /// Builds the Value tree from parser events. Events, unlike YAML::Node, keep the place of keys and
 /// show duplicates, and let the builder stop at a depth limit.
 class TreeBuilder : public YAML::EventHandler {
@@ -83,7 +119,8 @@ class TreeBuilder : public YAML::EventHandler {
     Frame& frame = stack_.back();
     if (frame.node->is_sequence()) return &frame.node->items.emplace_back(std::move(value));
     if (!frame.key_pending) {
-      if (!value.is_scalar()) fail(value.at, "expected a plain key");
+      if (!value.is_scalar())
+        fail(value.at, "expected a plain key (an unclosed [ or { reads as one)");
       if (!frame.seen.insert(value.scalar).second)
         fail(value.at, fmt::format("key {} appears twice", in_quotes(value.scalar)));
       frame.key = std::move(value.scalar);
@@ -111,6 +148,7 @@ class TreeBuilder : public YAML::EventHandler {
 
 Document parse_yaml(std::string_view text, std::string file) {
   Document document{.file = std::move(file), .root = {}};
+  require_utf8(text, document.file);
   std::istringstream in{std::string(text)};
   try {
     YAML::Parser parser(in);

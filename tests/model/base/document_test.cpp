@@ -1,0 +1,92 @@
+#include "model/base/document.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "model/base/spec_reader.hpp"
+#include "tests/model/architecture/temporary_folder.hpp"
+
+using namespace roofcast;
+
+namespace {
+
+Document sample() {
+  return parse_yaml("name: x\nbandwidth: {value: 4.8 TB/s, source: ds}\nlayers: [{count: 3}]\n",
+                    "x.yaml");
+}
+
+std::string error_of(std::string_view key, std::string_view text) {
+  Document document = sample();
+  try {
+    set_value(document, key, text);
+  } catch (const SpecError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+}  // namespace
+
+TEST_CASE("an override replaces a value, at any depth") {
+  Document document = sample();
+  set_value(document, "name", "y");
+  set_value(document, "layers.0.count", "7");
+  CHECK(document.root.find("name")->scalar == "y");
+  CHECK(document.root.find("layers")->items[0].find("count")->scalar == "7");
+}
+
+TEST_CASE("an override adds keys and maps that the document lacks") {
+  Document document = sample();
+  set_value(document, "formats.kv", "fp8_e4m3");
+  CHECK(document.root.find("formats")->find("kv")->scalar == "fp8_e4m3");
+}
+
+TEST_CASE("an override may be a list or a map, in YAML") {
+  Document document = sample();
+  set_value(document, "layers", "[{count: 1}, {count: 2}]");
+  CHECK(document.root.find("layers")->items.size() == 2);
+}
+
+TEST_CASE("an override of a sourced value replaces the value and keeps its shape") {
+  Document document = sample();
+  set_value(document, "bandwidth", "5 TB/s");
+  const Value& bandwidth = *document.root.find("bandwidth");
+  REQUIRE(bandwidth.is_map());
+  CHECK(bandwidth.find("value")->scalar == "5 TB/s");
+  CHECK(bandwidth.find("source")->scalar == "ds");
+  set_value(document, "bandwidth", "{value: 6 TB/s}");
+  CHECK(document.root.find("bandwidth")->find("source") == nullptr);
+}
+
+TEST_CASE("an error about an overridden value blames no line of the file") {
+  Document document = sample();
+  set_value(document, "hidden_dim", "many");
+  SpecReader reader(document.root, document.file);
+  CHECK_THROWS_WITH_AS(reader.integer("hidden_dim", 1, 9),
+                       "x.yaml: hidden_dim: expected a whole number from 1 to 9, got \"many\"",
+                       SpecError);
+}
+
+TEST_CASE("an override that leads nowhere says why") {
+  CHECK(error_of("name.x", "1") == "--set: name.x: expected a map or list above \"x\", got \"x\"");
+  CHECK(error_of("layers.1.count", "1") ==
+        "--set: layers.1.count: expected the number of one of 1 items, got \"1\"");
+  CHECK(error_of("layers.-1", "1").find("one of 1 items") != std::string::npos);
+  CHECK(error_of("layers.x", "1").find("got \"x\"") != std::string::npos);
+  for (const char* key : {"", ".", "a.", ".a", "a..b"}) {
+    CAPTURE(key);
+    CHECK(error_of(key, "1").find("expected names between dots") != std::string::npos);
+  }
+  CHECK(error_of("name", "[1").starts_with("--set name:1:"));
+}
+
+TEST_CASE("a text file is read whole, and refused when it is none or too large") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.write("a.txt", std::string_view("a\r\nb\0c", 6));
+  CHECK(read_text_file(path) == std::string("a\r\nb\0c", 6));
+  CHECK_THROWS_AS(read_text_file(path, 5), SpecError);
+  CHECK_THROWS_AS(read_text_file((folder / "none").string()), IoError);
+  CHECK_THROWS_AS(read_text_file(folder.string()), IoError);
+  CHECK_THROWS_AS(read_text_file("/dev/null"), IoError);
+}

@@ -1,0 +1,56 @@
+#include "model/base/error.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+using namespace roofcast;
+
+TEST_CASE("a message starts with the place, as editors understand it") {
+  CHECK(place_message("a.yaml", {7, 14}, "memory.0.bandwidth", "expected x") ==
+        "a.yaml:7:14: memory.0.bandwidth: expected x");
+  CHECK(place_message("a.yaml", {}, "", "no such file") == "a.yaml: no such file");
+  CHECK(place_message("a.yaml", {1, 1}, "", "expected x") == "a.yaml:1:1: expected x");
+  CHECK(place_message("", {}, "", "unknown model") == "unknown model");
+  CHECK(place_message("--set", {}, "a.b", "expected x") == "--set: a.b: expected x");
+}
+
+TEST_CASE("a message about hostile text stays one line of printable characters") {
+  const std::string message = place_message("a\nb", {2, 3}, "k\x1b[31m", "got \"\r\n\"");
+  CHECK(message == "a\\x0ab:2:3: k\\x1b[31m: got \"\\x0d\\x0a\"");
+  CHECK(in_quotes("tab\there") == "\"tab\\x09here\"");
+  CHECK(in_quotes(std::string("nul\0x", 5)) == "\"nul\\x00x\"");
+}
+
+TEST_CASE("long text is shown by its beginning") {
+  CHECK(in_quotes(std::string(60, 'a')) == "\"" + std::string(60, 'a') + "\"");
+  CHECK(in_quotes(std::string(61, 'a')) == "\"" + std::string(60, 'a') + "...\"");
+}
+
+TEST_CASE("the nearest name is found by edit distance, whatever the case") {
+  const std::vector<std::string> names = {"h100-sxm", "h100-pcie", "h200", "mi300x", "rtx-4090"};
+  CHECK(nearest_name("h100-sxn", names) == "h100-sxm");
+  CHECK(nearest_name("H200", names) == "h200");
+  CHECK(nearest_name("rtx4090", names) == "rtx-4090");
+  CHECK(nearest_name("mi30x", names) == "mi300x");
+}
+
+TEST_CASE("a name that begins like a candidate is taken for it") {
+  CHECK(nearest_name("qwen3-coder", {"qwen3-8b", "qwen3-coder-480b-a35b"}) ==
+        "qwen3-coder-480b-a35b");
+  CHECK(nearest_name("h200-141gb-sxm", {"b200", "h200"}) == "h200");
+}
+
+TEST_CASE("nothing near, nothing said") {
+  CHECK(nearest_name("zzzzzz", {"h100-sxm", "h200"}).empty());
+  CHECK(nearest_name("", {"a", "b"}).empty());
+  CHECK(nearest_name("h100", {}).empty());
+  CHECK(nearest_name(std::string(100000, 'h'), {"h100"}).empty());
+  CHECK(did_you_mean("zzzzzz", {"h200"}).empty());
+  CHECK(did_you_mean("h20", {"h200"}) == ", did you mean \"h200\"?");
+}
+
+TEST_CASE("an unsupported input is an error of the user's file, an unreadable file is not") {
+  CHECK_THROWS_AS(throw UnsupportedError("x"), SpecError);
+  CHECK_FALSE(std::is_base_of_v<SpecError, IoError>);
+}
