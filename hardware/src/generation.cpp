@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "hardware/src/data_files.hpp"
@@ -31,11 +32,15 @@ class GenerationsReader {
   Generation generation(SpecReader& generations, const std::string& name) {
     if (const auto done = done_.find(name); done != done_.end()) return done->second;
     SpecReader reader = generations.child(name);
-    if (open_.size() > names_.size()) reader.fail("like", "expected no circle of generations");
     open_.push_back(name);
     const bool base = !reader.has("like");
     Generation result;
-    if (!base) result = inherited(generations, names_[reader.choice("like", names_)]);
+    if (!base) {
+      const std::string& like = names_[reader.choice("like", names_)];
+      if (std::find(open_.begin(), open_.end(), like) != open_.end())
+        reader.fail("like", "expected no circle of generations");
+      result = inherited(generations, like);
+    }
     result.name = name;
     result.title = reader.string("title");
     for (std::size_t i = 0; i < kPrimitives; ++i)

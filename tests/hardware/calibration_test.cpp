@@ -1,0 +1,98 @@
+#include "hardware/src/calibration.hpp"
+
+#include <doctest/doctest.h>
+
+#include <stdexcept>
+
+#include "hardware/src/machine.hpp"
+#include "hardware/src/machine_reader.hpp"
+
+namespace roofcast {
+namespace {
+
+Calibration example() {
+  Calibration calibration;
+  calibration.device_kind = "cpu";
+  calibration.provenance = {.device = "EPYC, 2 threads",
+                            .driver = "",
+                            .toolkit = "",
+                            .compiler = "gcc 12.2",
+                            .clocks = "3.6 GHz",
+                            .mode = "two complexes",
+                            .threads = 2,
+                            .date = "2026-11-30",
+                            .commit = "123e4",
+                            .points = 57,
+                            .notes = "redone: 3"};
+  CalibratedPrimitive read;
+  read.name = "read";
+  read.bandwidth = BytesPerSecond{31.234567890123e9};
+  read.t0 = Seconds{2.1e-6};
+  read.low = 0.97;
+  read.high = 1.05;
+  read.points = 12;
+  read.min_bytes = Bytes{16e6};
+  read.max_bytes = Bytes{2e9};
+  CalibratedPrimitive gemm;
+  gemm.name = "gemm_bf16";
+  gemm.bandwidth = BytesPerSecond{29.8e9};
+  gemm.flops = FlopsPerSecond{150e9};
+  gemm.c_k = Seconds{0.0};
+  gemm.t0_graph = Seconds{1.0 / 3.0};
+  CalibratedPrimitive attention;
+  attention.name = "attention_bf16";
+  attention.c1 = Seconds{1.1e-6};
+  attention.c2 = Seconds{4e-8};
+  attention.c_mla = Seconds{3e-6};
+  attention.io_bandwidth = BytesPerSecond{1e9};
+  calibration.primitives = {read, gemm, attention};
+  calibration.cache_read = CacheRead{.size = {33554432.0}, .bandwidth = {90e9}};
+  calibration.all_reduce = AllReduceConstants{
+      .a1 = {4e-6}, .b1 = {1e-7}, .w1 = {2.6e11}, .a2 = {7e-6}, .b2 = {0.0}, .w2 = {2.8e11}};
+  return calibration;
+}
+
+TEST_CASE("a calibration with its machine inline survives writing and reading") {
+  const MachineSpec machine = load_machine("nominal/epyc-9654");
+  const Document document =
+      parse_yaml(write_calibration_yaml(example(), machine), "calibrated.yaml");
+  CHECK(read_calibration(document) == example());
+  REQUIRE(document.root.find("machine") != nullptr);
+  CHECK(read_machine({"calibrated.yaml", *document.root.find("machine")}) == machine);
+}
+
+TEST_CASE("a calibration of a catalogue machine survives writing and reading") {
+  const Document document = parse_yaml(write_calibration_yaml(example(), "epyc-9654"), "c.yaml");
+  CHECK(read_calibration(document) == example());
+  REQUIRE(document.root.find("machine") != nullptr);
+  CHECK(document.root.find("machine")->scalar == "epyc-9654");
+}
+
+TEST_CASE("a calibration without device or date is not written") {
+  Calibration calibration = example();
+  calibration.provenance.date.clear();
+  CHECK_THROWS_AS(write_calibration_yaml(calibration, "epyc-9654"), std::invalid_argument);
+}
+
+TEST_CASE("a primitive is looked up by format, then by the other 16-bit format, then without") {
+  Calibration calibration;
+  for (const char* name : {"read", "gemm_bf16", "moe", "attention_bf16", "attention_fp8"}) {
+    CalibratedPrimitive primitive;
+    primitive.name = name;
+    calibration.primitives.push_back(primitive);
+  }
+  const auto name_of = [&](Primitive primitive, ComputeFormat format) -> std::string {
+    const CalibratedPrimitive* found = find_primitive(calibration, primitive, format);
+    return found == nullptr ? "" : found->name;
+  };
+  CHECK(name_of(Primitive::gemm, ComputeFormat::bf16) == "gemm_bf16");
+  CHECK(name_of(Primitive::gemm, ComputeFormat::fp16) == "gemm_bf16");
+  CHECK(name_of(Primitive::gemm, ComputeFormat::fp8).empty());
+  CHECK(name_of(Primitive::moe, ComputeFormat::fp8) == "moe");
+  CHECK(name_of(Primitive::attention, ComputeFormat::fp8) == "attention_fp8");
+  CHECK(name_of(Primitive::mla, ComputeFormat::bf16).empty());
+  CHECK(find_primitive(calibration, "barrier") == nullptr);
+}
+
+}  // namespace
+}  // namespace roofcast
