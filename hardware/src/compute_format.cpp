@@ -34,7 +34,7 @@ bool is_narrow(ComputeFormat format) { return format >= ComputeFormat::fp8; }
 
 const std::vector<ComputeFormat>& fallback_formats(ComputeFormat format) {
   using F = ComputeFormat;
-  static const std::array<std::vector<F>, kComputeFormats> kChains = {{
+  static const std::array<std::vector<F>, kComputeFormats> chains = {{
       {F::fp64},
       {F::fp32, F::tf32, F::bf16, F::fp16},
       {F::tf32, F::fp32, F::bf16, F::fp16},
@@ -46,7 +46,7 @@ const std::vector<ComputeFormat>& fallback_formats(ComputeFormat format) {
       {F::fp4, F::bf16, F::fp16, F::fp32},
       {F::int4, F::bf16, F::fp16, F::fp32},
   }};
-  return kChains[static_cast<std::size_t>(format)];
+  return chains[static_cast<std::size_t>(format)];
 }
 
 }  // namespace roofcast

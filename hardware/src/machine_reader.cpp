@@ -56,7 +56,7 @@ class MachineReader {
 
  private:
   std::string generation(const std::vector<std::string>& generations) {
-    const std::string name = reader_.string("generation");
+    std::string name = reader_.string("generation");
     if (std::find(generations.begin(), generations.end(), name) == generations.end())
       reader_.fail("generation", fmt::format("expected a generation of generations.yaml, got {}{}",
                                              in_quotes(name), did_you_mean(name, generations)));

@@ -12,7 +12,7 @@ std::string exact_quantity(double value, std::string_view unit) {
     if (!prefix.symbol.ends_with('i') && prefix.factor <= value && prefix.factor > best.factor)
       best = prefix;
   if (best.factor > 0.0) {
-    const std::string text = fmt::format("{} {}{}", value / best.factor, best.symbol, unit);
+    std::string text = fmt::format("{} {}{}", value / best.factor, best.symbol, unit);
     if (parse_quantity(text, unit) == value) return text;
   }
   return fmt::format("{} {}", value, unit);
