@@ -13,6 +13,24 @@ namespace {
 
 constexpr std::size_t kMaxLayers = 4096;
 
+/// Refuses fields that contradict each other, each in its own range.
+template <typename Kind>
+void check_kind(const Kind& kind, const SpecReader& reader) {
+  if constexpr (requires { kind.shape.n_kv_heads; }) {
+    if (kind.shape.n_heads % kind.shape.n_kv_heads != 0)
+      reader.fail("n_kv_heads", fmt::format("expected a divisor of n_heads ({}), got \"{}\"",
+                                            kind.shape.n_heads, kind.shape.n_kv_heads));
+  }
+  if constexpr (requires { kind.n_experts_per_token; }) {
+    if (kind.n_experts_per_token > kind.n_experts)
+      reader.fail("n_experts_per_token", fmt::format("expected at most n_experts ({}), got \"{}\"",
+                                                     kind.n_experts, kind.n_experts_per_token));
+    if ((kind.n_shared_experts == 0) != (kind.shared_expert_dim == 0))
+      reader.fail(kind.n_shared_experts == 0 ? "shared_expert_dim" : "n_shared_experts",
+                  "expected n_shared_experts and shared_expert_dim together");
+  }
+}
+
 template <typename Variant>
 Variant read_kind(SpecReader reader) {
   const std::string wanted = reader.string("kind");
@@ -21,9 +39,12 @@ Variant read_kind(SpecReader reader) {
   for_each_kind<Variant>([&](auto kind) {
     names.emplace_back(decltype(kind)::kName);
     if (wanted != decltype(kind)::kName) return;
+    FieldNames names_first{reader};
+    decltype(kind)::visit_fields(kind, names_first);
     FieldReader fields(reader);
     decltype(kind)::visit_fields(kind, fields);
     reader.reject_unknown_keys();
+    check_kind(kind, reader);
     result = kind;
   });
   if (!result) {

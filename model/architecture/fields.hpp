@@ -18,6 +18,17 @@ enum class Presence { required, optional };
 template <typename Enum>
 struct EnumNames;
 
+/// Makes the fields of a kind known to a reader before any is read, so that a missing one is never
+/// taken for a misspelling of another.
+struct FieldNames {
+  SpecReader& reader;
+
+  template <typename Member, typename... Rules>
+  void operator()(std::string_view key, const Member&, const Rules&...) {
+    reader.accept(key);
+  }
+};
+
 /// Reads the fields that a kind lists in its `visit_fields` from a spec map. One list serves
 /// reader, writer and reports, so a field cannot be read under one name and written under another.
 class FieldReader {

@@ -61,13 +61,15 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
   if (name.empty() || name.size() > kLongestComparedName) return {};
   const std::string wanted = lower(name);
   std::string best;
-  std::size_t best_distance = std::max<std::size_t>(2, name.size() / 3) + 1;
+  // Two edits turn any short name into any other, so a short one may be wrong in one letter only.
+  const std::size_t limit = name.size() <= 3 ? 1 : std::max<std::size_t>(2, name.size() / 3);
+  std::size_t best_distance = limit + 1;
   for (const std::string& candidate : candidates) {
     const std::string other = lower(candidate);
     std::size_t distance = edit_distance(wanted, other);
     // "h100" for "h100-sxm": a shared beginning is a likelier slip than its edit distance says.
     if (other.starts_with(wanted) || wanted.starts_with(other))
-      distance = std::min<std::size_t>(distance, 2);
+      distance = std::min(distance, limit);
     if (distance < best_distance) {
       best_distance = distance;
       best = candidate;

@@ -43,6 +43,7 @@ TEST_CASE("a name that begins like a candidate is taken for it") {
 
 TEST_CASE("nothing near, nothing said") {
   CHECK(nearest_name("zzzzzz", {"h100-sxm", "h200"}).empty());
+  CHECK(nearest_name("mla", {"gqa", "kda"}).empty());
   CHECK(nearest_name("", {"a", "b"}).empty());
   CHECK(nearest_name("h100", {}).empty());
   CHECK(nearest_name(std::string(100000, 'h'), {"h100"}).empty());
