@@ -102,6 +102,9 @@ std::string mix_text(const Share& share) {
 }
 
 constexpr double kTolerance = 0.01;
+// Beyond these the file and the spec count different things, of which a warning tells.
+constexpr double kFewestBits = 0.5;
+constexpr double kMostBits = 64.0;
 
 void set_component(ImportedModel& model, Component component, double elements, const Share& share,
                    FindFormat find) {
@@ -111,6 +114,7 @@ void set_component(ImportedModel& model, Component component, double elements, c
   const std::optional<FormatId> format = find(share.formats.front().first);
   if (format) storage.format = *format;
   storage.bits = 8.0 * static_cast<double>(share.totals.bytes) / elements;
+  if (storage.bits < kFewestBits || storage.bits > kMostBits) storage = storage_of(storage.format);
   model.fields.push_back(
       {fmt::format("tensors.{}", name),
        fmt::format("{} B in {} tensors, {:.4g} bits an element: {}", share.totals.bytes,

@@ -3,15 +3,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
+#include <map>
 
 #include "model/base/error.hpp"
 
 namespace roofcast {
 namespace {
 
-/// Larger than any dimension or count of a real model, small enough that products stay finite.
-constexpr std::int64_t kMaxDimension = std::int64_t{1} << 32;
 constexpr std::size_t kShownItems = 16;
 
 template <typename T>
@@ -70,9 +68,9 @@ const GgufValue* GgufFields::find(std::string_view key) {
 }
 
 std::int64_t GgufFields::checked(std::string_view key, std::int64_t value, std::int64_t min) const {
-  if (value < min || value > kMaxDimension)
-    fail(full(key),
-         fmt::format("expected a whole number from {} to {}, got {}", min, kMaxDimension, value));
+  if (value < min || value > kMaxGgufDimension)
+    fail(full(key), fmt::format("expected a whole number from {} to {}, got {}", min,
+                                kMaxGgufDimension, value));
   return value;
 }
 
@@ -151,19 +149,13 @@ void GgufFields::ignore(std::string_view key, std::string_view why) {
 
 std::vector<ImportField> GgufFields::report() const {
   std::vector<ImportField> all = fields_;
-  std::vector<std::pair<std::string, int>> groups;
+  std::map<std::string, int, std::less<>> groups;
   for (const auto& [key, value] : model_.metadata) {
     if (used_.contains(key)) continue;
-    if (group_of(key) == architecture_) {
+    if (group_of(key) == architecture_)
       all.push_back({key, value_text(value), FieldStatus::ignored});
-      continue;
-    }
-    const auto group = std::find_if(groups.begin(), groups.end(),
-                                    [&](const auto& g) { return g.first == group_of(key); });
-    if (group == groups.end())
-      groups.emplace_back(group_of(key), 1);
     else
-      ++group->second;
+      ++groups[std::string(group_of(key))];
   }
   for (const auto& [group, count] : groups)
     all.push_back({group + ".*", fmt::format("{} keys", count), FieldStatus::ignored});

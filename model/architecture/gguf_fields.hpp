@@ -12,6 +12,10 @@
 
 namespace roofcast {
 
+/// Larger than any dimension or count of a real model, small enough that products of two fit 64
+/// bits; the limit of architecture specs, too.
+inline constexpr std::int64_t kMaxGgufDimension = std::int64_t{1} << 28;
+
 /// Typed reading of a GGUF model's metadata. Keys are given without the architecture in front
 /// ("attention.head_count"). Every read is remembered for the import report; what nobody asked for
 /// is reported as ignored. Wrong types and values out of range throw SpecError.

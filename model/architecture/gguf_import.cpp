@@ -15,6 +15,16 @@ namespace roofcast {
 namespace {
 
 constexpr std::int64_t kMaxGgufLayers = 1024;
+constexpr std::int64_t kMaxHiddenDim = std::int64_t{1} << 24;
+
+void check_dimensions(const GgufModel& model) {
+  for (const GgufTensor& tensor : model.tensors)
+    for (const std::int64_t dim : tensor.dims)
+      if (dim > kMaxGgufDimension)
+        throw SpecError(place_message(
+            model.files.front(), {}, tensor.name,
+            fmt::format("expected dimensions up to {}, got {}", kMaxGgufDimension, dim)));
+}
 
 const GgufArchitecture& known_architecture(const GgufFields& fields) {
   const std::string& name = fields.architecture();
@@ -23,6 +33,22 @@ const GgufArchitecture& known_architecture(const GgufFields& fields) {
       place_message(fields.file(), {}, "general.architecture",
                     fmt::format("expected an architecture that Roofcast knows, got {}{}",
                                 in_quotes(name), did_you_mean(name, gguf_architecture_names()))));
+}
+
+/// Well-formed by lead and continuation bytes; overlong forms pass, which is harmless here.
+bool is_utf8(std::string_view text) {
+  int continuation = 0;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (continuation > 0) {
+      if ((byte & 0xc0) != 0x80) return false;
+      --continuation;
+    } else if (byte >= 0x80) {
+      if (byte < 0xc2 || byte > 0xf4) return false;
+      continuation = byte < 0xe0 ? 1 : byte < 0xf0 ? 2 : 3;
+    }
+  }
+  return continuation == 0;
 }
 
 /// "Qwen2.5 7B Instruct" -> "qwen2.5-7b-instruct".
@@ -39,13 +65,25 @@ std::string slug(std::string_view title) {
   return out;
 }
 
+/// Texts from a file go into specs and reports: control characters and what is no UTF-8 do not.
+std::string printable(std::string_view text) {
+  constexpr std::size_t kLongest = 200;
+  std::string out;
+  for (const char c : text.substr(0, kLongest))
+    out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
+  if (is_utf8(out)) return out;
+  for (char& c : out)
+    if (static_cast<unsigned char>(c) >= 0x80) c = '?';
+  return out;
+}
+
 void read_names(GgufFields& fields, ArchitectureSpec& spec) {
   const std::string stem = std::filesystem::path(fields.file()).stem().string();
-  spec.title = fields.text("general.name").value_or(stem);
+  spec.title = printable(fields.text("general.name").value_or(stem));
   spec.name = slug(spec.title).empty() ? "gguf-model" : slug(spec.title);
   for (const char* key : {"general.source.url", "general.source.repo_url",
                           "general.base_model.0.repo_url", "general.repo_url"})
-    if (spec.source.empty()) spec.source = fields.text(key).value_or("");
+    if (spec.source.empty()) spec.source = printable(fields.text(key).value_or(""));
 }
 
 /// Token table, head and what else stands outside of the layers.
@@ -66,8 +104,9 @@ void read_outside(GgufFields& fields, const GgufTensors& tensors, ArchitectureSp
   fields.note("tied_embeddings",
               spec.tied_embeddings ? "true (no output.weight)" : "false (output.weight)",
               FieldStatus::derived);
-  if (const GgufTensor* positions = tensors.find("position_embd.weight"))
-    spec.position_embeddings = positions->dims.size() > 1 ? positions->dims[1] : 0;
+  if (const GgufTensor* positions = tensors.find("position_embd.weight");
+      positions != nullptr && positions->dims.size() > 1)
+    spec.position_embeddings = positions->dims[1];
   spec.lm_head_bias = tensors.find("output.bias") != nullptr;
   if (tensors.find("output_norm.bias") != nullptr)
     spec.norm = NormKind::layer;
@@ -146,11 +185,15 @@ TensorCensus gguf_census(const GgufModel& model, int n_layers) {
 ImportedModel import_gguf(const GgufModel& source) {
   GgufFields fields(source);
   const GgufArchitecture& architecture = known_architecture(fields);
+  check_dimensions(source);
   const GgufTensors tensors(source);
   ImportedModel model;
   ArchitectureSpec& spec = model.spec;
   read_names(fields, spec);
   spec.hidden_dim = fields.required("embedding_length");
+  if (spec.hidden_dim > kMaxHiddenDim)
+    fields.fail(fields.architecture() + ".embedding_length",
+                fmt::format("expected at most {}, got {}", kMaxHiddenDim, spec.hidden_dim));
   spec.max_context = fields.whole("context_length").value_or(0);
   const std::int64_t n_blocks = fields.required("block_count");
   if (n_blocks > kMaxGgufLayers)

@@ -53,6 +53,90 @@ def safetensors(header: dict, data: int) -> bytes:
     return struct.pack("<Q", len(body)) + body + bytes(data)
 
 
+class Model:
+    """A tiny model of one GGUF architecture; all matrices are F16, all vectors F32."""
+
+    def __init__(self, name: str, **counts: int) -> None:
+        self.name = name
+        self.entries = [string("general.architecture", name)]
+        self.tensors: list[tuple[str, list[int], int, int]] = []
+        for key, value in {"block_count": 2, "embedding_length": 32, "context_length": 64}.items():
+            self.count(key, counts.pop(key, value))
+        for key, value in counts.items():
+            self.count(key.replace("__", "."), value)
+        self.matrix("token_embd.weight", 32, 48)
+        self.vector("output_norm.weight", 32)
+
+    def count(self, key: str, value: int) -> None:
+        self.entries.append(u32(f"{self.name}.{key}", value))
+
+    def matrix(self, name: str, *dims: int) -> None:
+        size = 2
+        for dim in dims:
+            size *= dim
+        self.tensors.append((name, list(dims), 1, size))
+
+    def vector(self, name: str, n: int) -> None:
+        self.tensors.append((name, [n], 0, 4 * n))
+
+    def block(self, i: int, **shapes: tuple[int, ...]) -> None:
+        self.vector(f"blk.{i}.attn_norm.weight", 32)
+        self.vector(f"blk.{i}.ffn_norm.weight", 32)
+        for name, dims in shapes.items():
+            self.matrix(f"blk.{i}.{name.replace('__', '.')}.weight", *dims)
+
+    def bytes(self) -> bytes:
+        """Without the data, which the fuzzer claims to be there: seeds stay small."""
+        whole = gguf(3, self.entries, self.tensors)
+        data = 0
+        for _, _, _, size in self.tensors:
+            data = (data + size + 31) // 32 * 32
+        return whole[: len(whole) - data]
+
+
+DENSE = {"ffn_gate": (32, 64), "ffn_up": (32, 64), "ffn_down": (64, 32)}
+ATTENTION = {"attn_q": (32, 32), "attn_k": (32, 16), "attn_v": (32, 16), "attn_output": (32, 32)}
+EXPERTS = {
+    "ffn_gate_inp": (32, 4),
+    "ffn_gate_exps": (32, 16, 4),
+    "ffn_up_exps": (32, 16, 4),
+    "ffn_down_exps": (16, 32, 4),
+    "ffn_down_shexp": (16, 32),
+}
+
+
+def whole_models() -> dict[str, bytes]:
+    heads = {"attention__head_count": 2, "attention__head_count_kv": 1}
+    experts = {"expert_count": 4, "expert_used_count": 2}
+    models = {}
+    models["moe"] = Model("gpt-oss", attention__sliding_window=8, **heads, **experts)
+    for i in range(2):
+        models["moe"].block(i, **ATTENTION, **EXPERTS)
+    models["mla"] = Model(
+        "deepseek2",
+        attention__head_count=2,
+        attention__kv_lora_rank=8,
+        attention__key_length=12,
+        attention__value_length=8,
+        attention__key_length_mla=12,
+        rope__dimension_count=4,
+        nextn_predict_layers=1,
+    )
+    for i in range(2):
+        models["mla"].block(i, attn_q=(32, 24), attn_kv_a_mqa=(32, 12), attn_output=(16, 32), **DENSE)
+    ssm = {"ssm__conv_kernel": 4, "ssm__state_size": 8, "ssm__group_count": 1, "ssm__time_step_rank": 2}
+    models["delta"] = Model("qwen35", **ssm, **heads)
+    models["delta"].block(0, ssm_beta=(32, 2), ssm_out=(16, 32), attn_qkv=(32, 32), **DENSE)
+    models["delta"].block(1, **ATTENTION, **DENSE)
+    models["mamba"] = Model("nemotron_h", ssm__inner_size=16, **ssm, **heads)
+    models["mamba"].block(0, ssm_in=(32, 50), ssm_out=(16, 32))
+    models["mamba"].block(1, **ATTENTION)
+    models["conv"] = Model("lfm2", shortconv__l_cache=3, **heads)
+    models["conv"].block(0, shortconv__in_proj=(32, 96), **DENSE)
+    models["conv"].block(1, **ATTENTION, **DENSE)
+    return {f"gguf/{name}.gguf": model.bytes() for name, model in models.items()}
+
+
 def main() -> None:
     llama = [
         string("general.architecture", "llama"),
@@ -82,6 +166,7 @@ def main() -> None:
             {"model.layers.0.mlp.experts.1.w1": {"dtype": "I32", "shape": [16], "data_offsets": [0, 64]}}
         ).encode(),
     }
+    files.update(whole_models())
     for name, data in files.items():
         path = SEEDS / name
         path.parent.mkdir(parents=True, exist_ok=True)
