@@ -1,0 +1,144 @@
+#pragma once
+
+#include "model/reference/cpu/kernels.hpp"
+
+// See gemm_body.hpp for how these templates are used.
+namespace roofcast::detail {
+
+/// 1 / sqrt(sum / n + epsilon)
+template <typename S>
+float inverse_rms(float sum_of_squares, std::int64_t n, float epsilon) {
+  return 1.0F / __builtin_sqrtf(sum_of_squares / static_cast<float>(n) + epsilon);
+}
+
+template <typename S>
+void add_norm(const NormArgs& a) {
+  const std::int64_t whole = a.n / S::kLanes * S::kLanes;
+  typename S::Floats squares = S::zero();
+  float rest = 0.0F;
+  for (std::int64_t i = 0; i < whole; i += S::kLanes) {
+    typename S::Floats r = S::load_bf16(a.residual + i);
+    if (a.y != nullptr) {
+      S::store_bf16(a.residual + i, S::add(r, S::load_bf16(a.y + i)));
+      r = S::load_bf16(a.residual + i);
+    }
+    squares = S::fma(r, r, squares);
+  }
+  for (std::int64_t i = whole; i < a.n; ++i) {
+    if (a.y != nullptr)
+      a.residual[i] = S::to_bf16(S::to_float(a.residual[i]) + S::to_float(a.y[i]));
+    rest += S::to_float(a.residual[i]) * S::to_float(a.residual[i]);
+  }
+  const float factor = inverse_rms<S>(S::horizontal_sum(squares) + rest, a.n, a.epsilon);
+  for (std::int64_t i = 0; i < whole; i += S::kLanes)
+    S::store_bf16(a.x + i, S::mul(S::mul(S::load_bf16(a.residual + i), S::set(factor)),
+                                  S::load_bf16(a.weight + i)));
+  for (std::int64_t i = whole; i < a.n; ++i)
+    a.x[i] = S::to_bf16(S::to_float(a.residual[i]) * factor * S::to_float(a.weight[i]));
+}
+
+inline constexpr std::int64_t kMaxHeadDim = 1024;
+
+template <typename S>
+void rotate_head(const RotateArgs& a) {
+  float head[kMaxHeadDim];
+  for (std::int64_t i = 0; i < a.head_dim; ++i) head[i] = S::to_float(a.in[i]);
+  if (a.norm_weight != nullptr) {
+    float squares = 0.0F;
+    for (std::int64_t i = 0; i < a.head_dim; ++i) squares += head[i] * head[i];
+    const float factor = inverse_rms<S>(squares, a.head_dim, a.epsilon);
+    for (std::int64_t i = 0; i < a.head_dim; ++i)
+      head[i] = head[i] * factor * S::to_float(a.norm_weight[i]);
+  }
+  const std::int64_t half = a.head_dim / 2;
+  for (std::int64_t i = 0; i < half; ++i) {
+    const float low = head[i];
+    const float high = head[i + half];
+    a.out[i] = S::to_bf16(low * a.cosine[i] - high * a.sine[i]);
+    a.out[i + half] = S::to_bf16(high * a.cosine[i] + low * a.sine[i]);
+  }
+}
+
+/// x / (1 + exp(-z))
+template <typename S>
+typename S::Floats times_sigmoid(typename S::Floats x, typename S::Floats z) {
+  return S::div(x, S::add(S::set(1.0F), S::exp(S::sub(S::zero(), z))));
+}
+
+template <typename S>
+typename S::Floats activation(typename S::Floats up, typename S::Floats gate) {
+  return S::mul(up, times_sigmoid<S>(gate, gate));
+}
+
+/// The tanh form of GELU, as x * sigmoid(2 * sqrt(2 / pi) * (x + 0.044715 x^3)).
+template <typename S>
+typename S::Floats activation(typename S::Floats up) {
+  const typename S::Floats cube = S::mul(S::mul(up, up), up);
+  const typename S::Floats inner = S::fma(cube, S::set(0.044715F), up);
+  return times_sigmoid<S>(up, S::mul(inner, S::set(1.5957691216F)));
+}
+
+template <typename S>
+void activate(const ActivateArgs& a) {
+  Bf16 up[S::kLanes] = {};
+  Bf16 gate[S::kLanes] = {};
+  Bf16 out[S::kLanes] = {};
+  for (std::int64_t i = 0; i < a.n; i += S::kLanes) {
+    const std::int64_t left = a.n - i;
+    if (left >= S::kLanes) {
+      const typename S::Floats x = S::load_bf16(a.up + i);
+      S::store_bf16(a.out + i, a.gate == nullptr ? activation<S>(x)
+                                                 : activation<S>(x, S::load_bf16(a.gate + i)));
+      continue;
+    }
+    for (std::int64_t j = 0; j < left; ++j) up[j] = a.up[i + j];
+    for (std::int64_t j = 0; j < left && a.gate != nullptr; ++j) gate[j] = a.gate[i + j];
+    const typename S::Floats x = S::load_bf16(up);
+    S::store_bf16(out,
+                  a.gate == nullptr ? activation<S>(x) : activation<S>(x, S::load_bf16(gate)));
+    for (std::int64_t j = 0; j < left; ++j) a.out[i + j] = out[j];
+  }
+}
+
+template <typename S>
+std::int64_t argmax(const Bf16* values, std::int64_t n) {
+  const std::int64_t whole = n / S::kLanes * S::kLanes;
+  float top = S::to_float(values[n - 1]);
+  if (whole > 0) {
+    typename S::Floats tops = S::load_bf16(values);
+    for (std::int64_t i = S::kLanes; i < whole; i += S::kLanes)
+      tops = S::max(tops, S::load_bf16(values + i));
+    const float vector_top = S::horizontal_max(tops);
+    top = vector_top > top ? vector_top : top;
+  }
+  for (std::int64_t i = whole; i < n; ++i)
+    top = S::to_float(values[i]) > top ? S::to_float(values[i]) : top;
+  std::int64_t at = 0;
+  while (at < n - 1 && S::to_float(values[at]) < top) ++at;
+  return at;
+}
+
+template <typename S>
+float dot_burst(std::int64_t rounds) {
+  constexpr int kChains = 12;  // more than latency x throughput of any dot unit
+  const Bf16 ones[2] = {0x3c00, 0x3c00};
+  const typename S::Pairs factor = S::set_pair(ones);
+  typename S::Floats acc[kChains];
+#pragma GCC unroll 12
+  for (int c = 0; c < kChains; ++c) acc[c] = S::set(static_cast<float>(c));
+  for (std::int64_t i = 0; i < rounds; ++i) {
+#pragma GCC unroll 12
+    for (int c = 0; c < kChains; ++c) acc[c] = S::dot(acc[c], factor, factor);
+  }
+  typename S::Floats total = S::zero();
+  for (int c = 0; c < kChains; ++c) total = S::add(total, acc[c]);
+  return S::horizontal_sum(total);
+}
+
+/// FLOPs of one round: a pair is two multiplications and two additions.
+template <typename S>
+constexpr double dot_flops_per_round() {
+  return 12.0 * S::kLanes * 4.0;
+}
+
+}  // namespace roofcast::detail

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "model/reference/cpu/bf16.hpp"
+#include "model/reference/cpu/isa.hpp"
+
+namespace roofcast {
+
+/// Rows of a weight tile: a tile holds 16 rows as k / 2 groups of 16 pairs, so that one stream of
+/// memory feeds 16 sums and no sum has to be added up across lanes.
+inline constexpr std::int64_t kRowTile = 16;
+/// Most columns of one GEMM call; weights are read from memory once for all of them.
+inline constexpr std::int64_t kMaxBatch = 64;
+/// Cached keys are stored in tiles of 4 tokens x 8 elements, values as pairs of tokens.
+inline constexpr std::int64_t kKeyTokens = 4;
+inline constexpr std::int64_t kKeyElements = 8;
+/// Head widths must be a multiple of this, and caches hold a multiple of this many tokens.
+inline constexpr std::int64_t kHeadDimStep = 16;
+inline constexpr std::int64_t kTokenStep = 16;
+
+/// y (batch, rows) = x (batch, k) W^T + bias. `weights` are row tiles, see PackedMatrix; a last tile
+/// of fewer than 16 rows has that many pairs per group. k is even, batch at most kMaxBatch.
+/// Accumulates in fp32, stores y as bf16. Strides are in elements.
+struct GemmArgs {
+  const Bf16* weights = nullptr;
+  std::int64_t rows = 0;
+  std::int64_t k = 0;
+  const Bf16* x = nullptr;
+  std::int64_t x_stride = 0;
+  std::int64_t batch = 0;
+  const Bf16* bias = nullptr;  // (rows) or none
+  Bf16* y = nullptr;
+  std::int64_t y_stride = 0;
+};
+
+/// Attention of the query heads that share one key-value head, over tokens [token0, token1) of one
+/// sequence; token0 is a multiple of kTokenStep. Results are partial (flash decoding): the running
+/// maximum and sum of each head, and its unnormalised output.
+struct AttentionArgs {
+  const Bf16* q = nullptr;  // (group, head_dim)
+  std::int64_t group = 0;
+  std::int64_t head_dim = 0;
+  const Bf16* keys = nullptr;    // (tokens / 4, head_dim / 8, 4, 8)
+  const Bf16* values = nullptr;  // (tokens / 2, head_dim, 2)
+  std::int64_t token0 = 0;
+  std::int64_t token1 = 0;
+  float scale = 0.0F;
+  float* max = nullptr;  // (group)
+  float* sum = nullptr;  // (group)
+  float* out = nullptr;  // (group, head_dim)
+};
+
+/// residual += y (when there is a y); x = rms_norm(residual) * weight. All (n), bf16.
+struct NormArgs {
+  Bf16* residual = nullptr;
+  const Bf16* y = nullptr;
+  const Bf16* weight = nullptr;
+  Bf16* x = nullptr;
+  std::int64_t n = 0;
+  float epsilon = 0.0F;
+};
+
+/// One head: optional rms_norm with `norm_weight`, then rotary embedding of the pairs
+/// (i, i + head_dim / 2) by the angles whose cosine and sine are given (head_dim / 2 each).
+struct RotateArgs {
+  const Bf16* in = nullptr;
+  const Bf16* norm_weight = nullptr;
+  const float* cosine = nullptr;
+  const float* sine = nullptr;
+  Bf16* out = nullptr;  // may be `in`
+  std::int64_t head_dim = 0;
+  float epsilon = 0.0F;
+};
+
+/// out = up * silu(gate), or gelu(up) (tanh form) where there is no gate. All (n), bf16.
+struct ActivateArgs {
+  const Bf16* up = nullptr;
+  const Bf16* gate = nullptr;
+  Bf16* out = nullptr;
+  std::int64_t n = 0;
+};
+
+/// Kernels of one instruction set. Single-threaded: a caller hands each thread its share.
+struct Kernels {
+  IsaLevel isa = IsaLevel::portable;
+  void (*gemm)(const GemmArgs&) = nullptr;
+  void (*attend)(const AttentionArgs&) = nullptr;
+  void (*add_norm)(const NormArgs&) = nullptr;
+  void (*rotate_head)(const RotateArgs&) = nullptr;
+  void (*activate)(const ActivateArgs&) = nullptr;
+  /// Index of the first largest of n values, n >= 1.
+  std::int64_t (*argmax)(const Bf16* values, std::int64_t n) = nullptr;
+  /// Reads `bytes` (a multiple of 1024) and returns their sum as 32-bit words, so that no load can
+  /// be left out.
+  std::uint32_t (*read)(const std::byte* data, std::size_t bytes) = nullptr;
+  /// Multiplies and adds in registers only: `rounds` times dot_flops_per_round FLOPs.
+  float (*dot_burst)(std::int64_t rounds) = nullptr;
+  double dot_flops_per_round = 0.0;
+};
+
+/// Kernels for `level`. Throws std::invalid_argument when it is not supported here.
+const Kernels& kernels_for(IsaLevel level);
+
+}  // namespace roofcast

@@ -1,0 +1,140 @@
+#include <immintrin.h>
+
+#include "model/reference/cpu/kernel_tables.hpp"
+#include "model/reference/cpu/kernels_body.hpp"
+
+namespace roofcast::detail {
+namespace {
+
+/// Eight lanes. A bf16 value becomes fp32 by a shift, so a pair costs two shifts or masks and two
+/// multiply-adds.
+struct Avx2 {
+  static constexpr int kLanes = 8;
+  static constexpr int kGemmRowTiles = 1;
+  static constexpr int kGemmColumns = 4;
+  static constexpr int kHeads = 2;
+  static constexpr int kMixVectors = 2;
+  static constexpr int kPrefetchPairs = 16;
+  static constexpr int kPrefetchTiles = 2;
+
+  using Floats = __m256;
+  using Pairs = __m256i;
+
+  static float to_float(Bf16 bits) {
+    return _mm_cvtss_f32(_mm_castsi128_ps(_mm_cvtsi32_si128(static_cast<int>(bits) << 16)));
+  }
+  static Bf16 to_bf16(float value) {
+    const auto bits =
+        static_cast<std::uint32_t>(_mm_cvtsi128_si32(_mm_castps_si128(_mm_set_ss(value))));
+    return static_cast<Bf16>((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
+  }
+  static Floats set(float x) { return _mm256_set1_ps(x); }
+  static Floats zero() { return _mm256_setzero_ps(); }
+  static Floats load(const float* at) { return _mm256_loadu_ps(at); }
+  static void store(float* at, Floats x) { _mm256_storeu_ps(at, x); }
+  static Floats add(Floats a, Floats b) { return _mm256_add_ps(a, b); }
+  static Floats sub(Floats a, Floats b) { return _mm256_sub_ps(a, b); }
+  static Floats mul(Floats a, Floats b) { return _mm256_mul_ps(a, b); }
+  static Floats div(Floats a, Floats b) { return _mm256_div_ps(a, b); }
+  static Floats fma(Floats a, Floats b, Floats c) { return _mm256_fmadd_ps(a, b, c); }
+  static Floats max(Floats a, Floats b) { return _mm256_max_ps(a, b); }
+  static Floats load_bf16(const Bf16* at) {
+    const __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bits), 16));
+  }
+  static void store_bf16(Bf16* at, Floats x) {
+    const __m256i bits = _mm256_castps_si256(x);
+    const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+    const __m256i rounded = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
+    const __m256i high = _mm256_srli_epi32(rounded, 16);
+    const __m128i packed =
+        _mm_packus_epi32(_mm256_castsi256_si128(high), _mm256_extracti128_si256(high, 1));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(at), packed);
+  }
+  static Pairs load_pairs(const Bf16* at) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
+  }
+  static Pairs set_pair(const Bf16* at) {
+    int both = 0;
+    __builtin_memcpy(&both, at, sizeof both);
+    return _mm256_set1_epi32(both);
+  }
+  static Pairs set_group(const Bf16* at) {
+    return _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at)));
+  }
+  static Floats low(Pairs x) { return _mm256_castsi256_ps(_mm256_slli_epi32(x, 16)); }
+  static Floats high(Pairs x) {
+    return _mm256_castsi256_ps(_mm256_and_si256(x, _mm256_set1_epi32(-65536)));
+  }
+  static Floats dot(Floats acc, Pairs a, Pairs b) {
+    return _mm256_fmadd_ps(high(a), high(b), _mm256_fmadd_ps(low(a), low(b), acc));
+  }
+  /// Adds the four lanes of each half of a, b, c, d, in the order of memory: the two of a first.
+  static Floats add_groups(Floats a, Floats b, Floats c, Floats d) {
+    const Floats ab = _mm256_hadd_ps(a, b);  // per half: a01 a23 b01 b23
+    const Floats cd = _mm256_hadd_ps(c, d);
+    const Floats sums = _mm256_hadd_ps(ab, cd);  // per half: a b c d
+    return _mm256_permutevar8x32_ps(sums, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+  }
+  static float horizontal_sum(Floats x) {
+    __m128 half = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+    half = _mm_add_ps(half, _mm_movehl_ps(half, half));
+    return _mm_cvtss_f32(_mm_add_ss(half, _mm_movehdup_ps(half)));
+  }
+  static float horizontal_max(Floats x) {
+    __m128 half = _mm_max_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+    half = _mm_max_ps(half, _mm_movehl_ps(half, half));
+    return _mm_cvtss_f32(_mm_max_ss(half, _mm_movehdup_ps(half)));
+  }
+  /// exp(x) by 2^n times a polynomial on |r| <= ln 2 / 2; clamped so that 2^n stays normal.
+  static Floats exp(Floats x) {
+    x = _mm256_min_ps(_mm256_max_ps(x, set(-87.0F)), set(88.0F));
+    const Floats n = _mm256_round_ps(mul(x, set(1.44269504F)),
+                                     _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    Floats r = _mm256_fnmadd_ps(n, set(0.693359375F), x);
+    r = _mm256_fnmadd_ps(n, set(-2.12194440e-4F), r);
+    Floats p = set(1.0F / 720.0F);
+    p = fma(p, r, set(1.0F / 120.0F));
+    p = fma(p, r, set(1.0F / 24.0F));
+    p = fma(p, r, set(1.0F / 6.0F));
+    p = fma(p, r, set(0.5F));
+    p = fma(p, r, set(1.0F));
+    p = fma(p, r, set(1.0F));
+    const __m256i power =
+        _mm256_slli_epi32(_mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127)), 23);
+    return mul(p, _mm256_castsi256_ps(power));
+  }
+  static float exp_scalar(float x) { return _mm256_cvtss_f32(exp(set(x))); }
+  static void prefetch(const Bf16* at) {
+    _mm_prefetch(reinterpret_cast<const char*>(at), _MM_HINT_T0);
+  }
+
+  static std::uint32_t read(const std::byte* data, std::size_t bytes) {
+    constexpr std::size_t kStreams = 8;
+    __m256i sums[kStreams];
+    for (__m256i& sum : sums) sum = _mm256_setzero_si256();
+    for (std::size_t i = 0; i < bytes; i += kStreams * sizeof(__m256i)) {
+#pragma GCC unroll 8
+      for (std::size_t s = 0; s < kStreams; ++s) {
+        const auto* at = reinterpret_cast<const __m256i*>(data + i + s * sizeof(__m256i));
+        sums[s] = _mm256_add_epi32(sums[s], _mm256_loadu_si256(at));
+      }
+    }
+    __m256i total = _mm256_setzero_si256();
+    for (const __m256i& sum : sums) total = _mm256_add_epi32(total, sum);
+    alignas(32) std::uint32_t lanes[8];
+    _mm256_store_si256(reinterpret_cast<__m256i*>(lanes), total);
+    std::uint32_t result = 0;
+    for (const std::uint32_t lane : lanes) result += lane;
+    return result;
+  }
+};
+
+}  // namespace
+
+const Kernels& avx2_kernels() {
+  static const Kernels kernels = make_kernels<Avx2>(IsaLevel::avx2);
+  return kernels;
+}
+
+}  // namespace roofcast::detail

@@ -1,0 +1,114 @@
+#include <immintrin.h>
+
+#include "model/reference/cpu/kernel_tables.hpp"
+#include "model/reference/cpu/kernels_body.hpp"
+
+namespace roofcast::detail {
+namespace {
+
+/// Sixteen lanes with VDPBF16PS, which multiplies and adds a pair per lane.
+struct Avx512Bf16 {
+  static constexpr int kLanes = 16;
+  static constexpr int kGemmRowTiles = 3;
+  static constexpr int kGemmColumns = 8;
+  static constexpr int kHeads = 4;
+  static constexpr int kMixVectors = 4;
+  static constexpr int kPrefetchPairs = 16;
+  static constexpr int kPrefetchTiles = 2;
+
+  using Floats = __m512;
+  using Pairs = __m512i;
+
+  static float to_float(Bf16 bits) {
+    return _mm_cvtss_f32(_mm_castsi128_ps(_mm_cvtsi32_si128(static_cast<int>(bits) << 16)));
+  }
+  static Bf16 to_bf16(float value) {
+    const auto bits =
+        static_cast<std::uint32_t>(_mm_cvtsi128_si32(_mm_castps_si128(_mm_set_ss(value))));
+    return static_cast<Bf16>((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
+  }
+  static Floats set(float x) { return _mm512_set1_ps(x); }
+  static Floats zero() { return _mm512_setzero_ps(); }
+  static Floats load(const float* at) { return _mm512_loadu_ps(at); }
+  static void store(float* at, Floats x) { _mm512_storeu_ps(at, x); }
+  static Floats add(Floats a, Floats b) { return _mm512_add_ps(a, b); }
+  static Floats sub(Floats a, Floats b) { return _mm512_sub_ps(a, b); }
+  static Floats mul(Floats a, Floats b) { return _mm512_mul_ps(a, b); }
+  static Floats div(Floats a, Floats b) { return _mm512_div_ps(a, b); }
+  static Floats fma(Floats a, Floats b, Floats c) { return _mm512_fmadd_ps(a, b, c); }
+  static Floats max(Floats a, Floats b) { return _mm512_max_ps(a, b); }
+  static Floats load_bf16(const Bf16* at) {
+    const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
+  }
+  static void store_bf16(Bf16* at, Floats x) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(at), (__m256i)_mm512_cvtneps_pbh(x));
+  }
+  static Pairs load_pairs(const Bf16* at) { return _mm512_loadu_si512(at); }
+  static Pairs set_pair(const Bf16* at) {
+    int both = 0;
+    __builtin_memcpy(&both, at, sizeof both);
+    return _mm512_set1_epi32(both);
+  }
+  static Pairs set_group(const Bf16* at) {
+    return _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at)));
+  }
+  static Floats dot(Floats acc, Pairs a, Pairs b) {
+    return _mm512_dpbf16_ps(acc, (__m512bh)a, (__m512bh)b);
+  }
+  /// Adds the four lanes of each quarter of a, b, c, d, in the order of memory: those of a first.
+  static Floats add_groups(Floats a, Floats b, Floats c, Floats d) {
+    const Floats ab = add(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));  // a02 b02 a13 b13
+    const Floats cd = add(_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d));
+    const __m512d low = _mm512_unpacklo_pd(_mm512_castps_pd(ab), _mm512_castps_pd(cd));
+    const __m512d high = _mm512_unpackhi_pd(_mm512_castps_pd(ab), _mm512_castps_pd(cd));
+    const Floats sums = add(_mm512_castpd_ps(low), _mm512_castpd_ps(high));  // per quarter: a b c d
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    return _mm512_permutexvar_ps(order, sums);
+  }
+  static float horizontal_sum(Floats x) { return _mm512_reduce_add_ps(x); }
+  static float horizontal_max(Floats x) { return _mm512_reduce_max_ps(x); }
+  /// exp(x) by 2^n times a polynomial on |r| <= ln 2 / 2.
+  static Floats exp(Floats x) {
+    x = _mm512_min_ps(_mm512_max_ps(x, set(-100.0F)), set(88.0F));
+    const Floats n = _mm512_roundscale_ps(mul(x, set(1.44269504F)),
+                                          _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    Floats r = _mm512_fnmadd_ps(n, set(0.693359375F), x);
+    r = _mm512_fnmadd_ps(n, set(-2.12194440e-4F), r);
+    Floats p = set(1.0F / 720.0F);
+    p = fma(p, r, set(1.0F / 120.0F));
+    p = fma(p, r, set(1.0F / 24.0F));
+    p = fma(p, r, set(1.0F / 6.0F));
+    p = fma(p, r, set(0.5F));
+    p = fma(p, r, set(1.0F));
+    p = fma(p, r, set(1.0F));
+    return _mm512_scalef_ps(p, n);
+  }
+  static float exp_scalar(float x) { return _mm512_cvtss_f32(exp(set(x))); }
+  static void prefetch(const Bf16* at) {
+    _mm_prefetch(reinterpret_cast<const char*>(at), _MM_HINT_T0);
+  }
+
+  static std::uint32_t read(const std::byte* data, std::size_t bytes) {
+    constexpr std::size_t kStreams = 8;
+    __m512i sums[kStreams];
+    for (__m512i& sum : sums) sum = _mm512_setzero_si512();
+    for (std::size_t i = 0; i < bytes; i += kStreams * sizeof(__m512i)) {
+#pragma GCC unroll 8
+      for (std::size_t s = 0; s < kStreams; ++s)
+        sums[s] = _mm512_add_epi32(sums[s], _mm512_loadu_si512(data + i + s * sizeof(__m512i)));
+    }
+    __m512i total = _mm512_setzero_si512();
+    for (const __m512i& sum : sums) total = _mm512_add_epi32(total, sum);
+    return static_cast<std::uint32_t>(_mm512_reduce_add_epi32(total));
+  }
+};
+
+}  // namespace
+
+const Kernels& avx512_bf16_kernels() {
+  static const Kernels kernels = make_kernels<Avx512Bf16>(IsaLevel::avx512_bf16);
+  return kernels;
+}
+
+}  // namespace roofcast::detail

@@ -1,0 +1,114 @@
+#include <cstring>
+
+#include "model/reference/cpu/kernel_tables.hpp"
+#include "model/reference/cpu/kernels_body.hpp"
+
+namespace roofcast::detail {
+namespace {
+
+/// Four lanes in the compilers' vector extension, for any machine. This is the interface that all
+/// instruction sets give: Floats are kLanes fp32 values, Pairs are kLanes pairs of bf16 values, and
+/// dot() multiplies pairwise and adds both products to the lane's sum.
+struct Portable {
+  static constexpr int kLanes = 4;
+  static constexpr int kGemmRowTiles = 1;
+  static constexpr int kGemmColumns = 2;
+  static constexpr int kHeads = 2;
+  static constexpr int kMixVectors = 2;
+  static constexpr int kPrefetchPairs = 0;  // how far ahead weights are prefetched
+  static constexpr int kPrefetchTiles = 0;  // how far ahead cache tiles are prefetched
+
+  using Floats = float __attribute__((vector_size(16)));
+  using Pairs = std::uint32_t __attribute__((vector_size(16)));
+
+  static float to_float(Bf16 bits) {
+    const auto wide = static_cast<std::uint32_t>(bits) << 16;
+    float value = 0.0F;
+    std::memcpy(&value, &wide, sizeof value);
+    return value;
+  }
+  static Bf16 to_bf16(float value) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, &value, sizeof bits);
+    return static_cast<Bf16>((bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16);
+  }
+  static Floats set(float x) { return Floats{x, x, x, x}; }
+  static Floats zero() { return set(0.0F); }
+  static Floats load(const float* at) {
+    Floats x;
+    std::memcpy(&x, at, sizeof x);
+    return x;
+  }
+  static void store(float* at, Floats x) { std::memcpy(at, &x, sizeof x); }
+  static Floats add(Floats a, Floats b) { return a + b; }
+  static Floats sub(Floats a, Floats b) { return a - b; }
+  static Floats mul(Floats a, Floats b) { return a * b; }
+  static Floats div(Floats a, Floats b) { return a / b; }
+  static Floats fma(Floats a, Floats b, Floats c) { return a * b + c; }
+  static Floats max(Floats a, Floats b) { return a > b ? a : b; }
+  static Floats load_bf16(const Bf16* at) {
+    return Floats{to_float(at[0]), to_float(at[1]), to_float(at[2]), to_float(at[3])};
+  }
+  static void store_bf16(Bf16* at, Floats x) {
+    for (int i = 0; i < kLanes; ++i) at[i] = to_bf16(x[i]);
+  }
+  static Pairs load_pairs(const Bf16* at) {
+    Pairs x;
+    std::memcpy(&x, at, sizeof x);
+    return x;
+  }
+  static Pairs set_pair(const Bf16* at) {
+    std::uint32_t both = 0;
+    std::memcpy(&both, at, sizeof both);
+    return Pairs{both, both, both, both};
+  }
+  static Pairs set_group(const Bf16* at) { return load_pairs(at); }
+  static Floats as_floats(Pairs bits) {
+    Floats x;
+    std::memcpy(&x, &bits, sizeof x);
+    return x;
+  }
+  static Floats dot(Floats acc, Pairs a, Pairs b) {
+    acc += as_floats(a << 16) * as_floats(b << 16);
+    return acc + as_floats(a & 0xffff0000U) * as_floats(b & 0xffff0000U);
+  }
+  /// Lane i of the result is the sum of the four lanes of argument i.
+  static Floats add_groups(Floats a, Floats b, Floats c, Floats d) {
+    return Floats{horizontal_sum(a), horizontal_sum(b), horizontal_sum(c), horizontal_sum(d)};
+  }
+  static float horizontal_sum(Floats x) { return (x[0] + x[1]) + (x[2] + x[3]); }
+  static float horizontal_max(Floats x) {
+    const float low = x[0] > x[1] ? x[0] : x[1];
+    const float high = x[2] > x[3] ? x[2] : x[3];
+    return low > high ? low : high;
+  }
+  static float exp_scalar(float x) { return __builtin_expf(x); }
+  static Floats exp(Floats x) {
+    return Floats{exp_scalar(x[0]), exp_scalar(x[1]), exp_scalar(x[2]), exp_scalar(x[3])};
+  }
+  static void prefetch(const Bf16*) {}
+
+  static std::uint32_t read(const std::byte* data, std::size_t bytes) {
+    constexpr int kStreams = 8;
+    Pairs sums[kStreams] = {};
+    for (std::size_t i = 0; i < bytes; i += kStreams * sizeof(Pairs)) {
+      for (std::size_t s = 0; s < kStreams; ++s) {
+        Pairs x;
+        std::memcpy(&x, data + i + s * sizeof x, sizeof x);
+        sums[s] += x;
+      }
+    }
+    Pairs total = {};
+    for (const Pairs& sum : sums) total += sum;
+    return total[0] + total[1] + total[2] + total[3];
+  }
+};
+
+}  // namespace
+
+const Kernels& portable_kernels() {
+  static const Kernels kernels = make_kernels<Portable>(IsaLevel::portable);
+  return kernels;
+}
+
+}  // namespace roofcast::detail
