@@ -123,8 +123,7 @@ void attention_block(const AttentionArgs& a, std::int64_t head, std::int64_t tok
     attention_mix<S, H, kWide>(a, probs, values + 2 * d, pairs, shrink,
                                a.out + head * a.head_dim + d);
   for (; d < a.head_dim; d += S::kLanes)
-    attention_mix<S, H, 1>(a, probs, values + 2 * d, pairs, shrink,
-                           a.out + head * a.head_dim + d);
+    attention_mix<S, H, 1>(a, probs, values + 2 * d, pairs, shrink, a.out + head * a.head_dim + d);
 }
 
 template <typename S, int H>

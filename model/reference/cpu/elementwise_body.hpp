@@ -94,8 +94,7 @@ void activate(const ActivateArgs& a) {
     for (std::int64_t j = 0; j < left; ++j) up[j] = a.up[i + j];
     for (std::int64_t j = 0; j < left && a.gate != nullptr; ++j) gate[j] = a.gate[i + j];
     const typename S::Floats x = S::load_bf16(up);
-    S::store_bf16(out,
-                  a.gate == nullptr ? activation<S>(x) : activation<S>(x, S::load_bf16(gate)));
+    S::store_bf16(out, a.gate == nullptr ? activation<S>(x) : activation<S>(x, S::load_bf16(gate)));
     for (std::int64_t j = 0; j < left; ++j) a.out[i + j] = out[j];
   }
 }

@@ -27,8 +27,8 @@ void gemm_block(const Bf16* weights, std::int64_t tile_size, const Bf16* x, std:
     typename S::Pairs w[kVectors];
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) {
-      const Bf16* at = weights + (v / kPerTile) * tile_size + p * 2 * kRowTile +
-                       (v % kPerTile) * 2 * S::kLanes;
+      const Bf16* at =
+          weights + (v / kPerTile) * tile_size + p * 2 * kRowTile + (v % kPerTile) * 2 * S::kLanes;
       S::prefetch(at + S::kPrefetchPairs * 2 * kRowTile);
       w[v] = S::load_pairs(at);
     }

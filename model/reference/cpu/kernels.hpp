@@ -20,8 +20,8 @@ inline constexpr std::int64_t kKeyElements = 8;
 inline constexpr std::int64_t kHeadDimStep = 16;
 inline constexpr std::int64_t kTokenStep = 16;
 
-/// y (batch, rows) = x (batch, k) W^T + bias. `weights` are row tiles, see PackedMatrix; a last tile
-/// of fewer than 16 rows has that many pairs per group. k is even, batch at most kMaxBatch.
+/// y (batch, rows) = x (batch, k) W^T + bias. `weights` are row tiles, see PackedMatrix; a last
+/// tile of fewer than 16 rows has that many pairs per group. k is even, batch at most kMaxBatch.
 /// Accumulates in fp32, stores y as bf16. Strides are in elements.
 struct GemmArgs {
   const Bf16* weights = nullptr;

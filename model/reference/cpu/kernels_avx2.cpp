@@ -45,7 +45,8 @@ struct Avx2 {
   static void store_bf16(Bf16* at, Floats x) {
     const __m256i bits = _mm256_castps_si256(x);
     const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
-    const __m256i rounded = _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
+    const __m256i rounded =
+        _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
     const __m256i high = _mm256_srli_epi32(rounded, 16);
     const __m128i packed =
         _mm_packus_epi32(_mm256_castsi256_si128(high), _mm256_extracti128_si256(high, 1));
@@ -89,8 +90,8 @@ struct Avx2 {
   /// exp(x) by 2^n times a polynomial on |r| <= ln 2 / 2; clamped so that 2^n stays normal.
   static Floats exp(Floats x) {
     x = _mm256_min_ps(_mm256_max_ps(x, set(-87.0F)), set(88.0F));
-    const Floats n = _mm256_round_ps(mul(x, set(1.44269504F)),
-                                     _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    const Floats n =
+        _mm256_round_ps(mul(x, set(1.44269504F)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
     Floats r = _mm256_fnmadd_ps(n, set(0.693359375F), x);
     r = _mm256_fnmadd_ps(n, set(-2.12194440e-4F), r);
     Floats p = set(1.0F / 720.0F);

@@ -12,9 +12,8 @@ constexpr std::size_t kCacheLine = 64;
 }  // namespace
 
 Bf16* Arena::take(std::int64_t elements) {
-  const std::size_t bytes =
-      (static_cast<std::size_t>(elements) * sizeof(Bf16) + kCacheLine - 1) / kCacheLine *
-      kCacheLine;
+  const std::size_t bytes = (static_cast<std::size_t>(elements) * sizeof(Bf16) + kCacheLine - 1) /
+                            kCacheLine * kCacheLine;
   if (chunks_.empty() || chunks_.back().size() - used_ < bytes) {
     chunks_.emplace_back(std::max(bytes, kChunkBytes));
     used_ = 0;
@@ -24,8 +23,7 @@ Bf16* Arena::take(std::int64_t elements) {
   return reinterpret_cast<Bf16*>(at);
 }
 
-PackedMatrix::PackedMatrix(std::int64_t rows, std::int64_t k, Arenas& arenas)
-    : rows_(rows), k_(k) {
+PackedMatrix::PackedMatrix(std::int64_t rows, std::int64_t k, Arenas& arenas) : rows_(rows), k_(k) {
   if (k < 2 || k % 2 != 0) throw std::invalid_argument("a packed matrix needs an even width");
   const std::int64_t tiles = (rows + kRowTile - 1) / kRowTile;
   const int parts = static_cast<int>(arenas.size());
@@ -54,8 +52,8 @@ void PackedMatrix::fill(int thread, const RowSource& source) {
 }
 
 void PackedMatrix::gather_row(std::int64_t row, Bf16* out) const {
-  const auto slab = std::find_if(slabs_.begin(), slabs_.end(),
-                                 [row](const Slab& s) { return row < s.rows.end; });
+  const auto slab =
+      std::find_if(slabs_.begin(), slabs_.end(), [row](const Slab& s) { return row < s.rows.end; });
   const std::int64_t first = row - row % kRowTile;
   const std::int64_t width = std::min(kRowTile, rows_ - first);
   const Bf16* const tile = slab->data + (first - slab->rows.begin) * k_ + (row - first) * 2;

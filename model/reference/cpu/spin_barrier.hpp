@@ -38,7 +38,7 @@ class SpinBarrier {
   }
 
  private:
-  static constexpr int kSpinsBeforeYield = 20000;
+  static constexpr int kSpinsBeforeYield = 2000;
 
   int threads_;
   alignas(64) std::atomic<int> arrived_{0};

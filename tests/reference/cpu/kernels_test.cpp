@@ -53,8 +53,8 @@ double worst_gemm_error(const Kernels& kernels, const GemmCase& c) {
 }
 
 TEST_CASE("matrix products agree with double sums at every size of batch, tile and depth") {
-  const GemmCase cases[] = {{16, 2, 1, false},    {48, 64, 1, true},   {64, 96, 3, false},
-                            {37, 34, 5, true},    {5, 8, 2, true},     {112, 128, 8, false},
+  const GemmCase cases[] = {{16, 2, 1, false},    {48, 64, 1, true},    {64, 96, 3, false},
+                            {37, 34, 5, true},    {5, 8, 2, true},      {112, 128, 8, false},
                             {80, 4100, 9, false}, {33, 2050, 13, true}, {16, 4096, 64, true}};
   for (const IsaLevel isa : supported_isas()) {
     for (const GemmCase& c : cases) {
@@ -127,9 +127,16 @@ double worst_attention_error(const Kernels& kernels, const HeadCase& c) {
   std::vector<float> max(static_cast<std::size_t>(c.group));
   std::vector<float> sum(max.size());
   std::vector<float> out(static_cast<std::size_t>(c.group * c.head_dim));
-  kernels.attend({.q = q.data(), .group = c.group, .head_dim = c.head_dim,
-                  .keys = cache.keys.data(), .values = cache.values.data(), .token0 = c.token0,
-                  .token1 = c.token1, .scale = scale, .max = max.data(), .sum = sum.data(),
+  kernels.attend({.q = q.data(),
+                  .group = c.group,
+                  .head_dim = c.head_dim,
+                  .keys = cache.keys.data(),
+                  .values = cache.values.data(),
+                  .token0 = c.token0,
+                  .token1 = c.token1,
+                  .scale = scale,
+                  .max = max.data(),
+                  .sum = sum.data(),
                   .out = out.data()});
   double worst = 0.0;
   for (std::int64_t h = 0; h < c.group; ++h) {
@@ -191,8 +198,12 @@ TEST_CASE("a rotated head keeps its length and turns by the given angles") {
   }
   for (const IsaLevel isa : supported_isas()) {
     std::vector<Bf16> out(kDim);
-    kernels_for(isa).rotate_head({.in = head.data(), .cosine = cosine.data(), .sine = sine.data(),
-                                  .out = out.data(), .head_dim = kDim, .epsilon = 1e-6F});
+    kernels_for(isa).rotate_head({.in = head.data(),
+                                  .cosine = cosine.data(),
+                                  .sine = sine.data(),
+                                  .out = out.data(),
+                                  .head_dim = kDim,
+                                  .epsilon = 1e-6F});
     for (int i = 0; i < kDim / 2; ++i) {
       const double low = at(head, i);
       const double high = at(head, i + kDim / 2);
@@ -244,9 +255,11 @@ TEST_CASE("argmax finds the first of the largest values wherever it stands") {
 TEST_CASE("a read returns the sum of all words") {
   std::vector<std::uint32_t> words(512);
   std::uint32_t expected = 0;
-  for (std::size_t i = 0; i < words.size(); ++i) expected += words[i] = static_cast<std::uint32_t>(i * i);
+  for (std::size_t i = 0; i < words.size(); ++i)
+    expected += words[i] = static_cast<std::uint32_t>(i * i);
   for (const IsaLevel isa : supported_isas())
-    CHECK(kernels_for(isa).read(reinterpret_cast<const std::byte*>(words.data()), 2048) == expected);
+    CHECK(kernels_for(isa).read(reinterpret_cast<const std::byte*>(words.data()), 2048) ==
+          expected);
 }
 
 TEST_CASE("a dot burst counts its rounds: each adds 2 x (1/128)^2 to every lane") {

@@ -1,0 +1,68 @@
+#include "model/reference/blocks.hpp"
+
+#include <string>
+#include <type_traits>
+
+#include "model/base/error.hpp"
+
+namespace roofcast {
+namespace {
+
+[[noreturn]] void refuse(std::string_view what) {
+  throw UnsupportedError("the reference engine has no kernel for " + std::string(what));
+}
+
+/// Parts that the engine stores and computes in bf16 only. The rest is unused by what it supports.
+constexpr Component kStoredParts[] = {
+    Component::attention, Component::dense_ffn, Component::embedding,  Component::lm_head,
+    Component::k,         Component::v,         Component::activations};
+
+void check_formats(const ArchitectureSpec& spec) {
+  const Storage bf16 = storage_of(*find_format("bf16"));
+  for (const Component part : kStoredParts) {
+    const Storage& storage = spec.formats[part];
+    if (storage != bf16)
+      refuse(std::string(kComponentNames[static_cast<std::size_t>(part)]) + " in " +
+             std::string(storage.format.name()) + " (bf16 only)");
+  }
+}
+
+}  // namespace
+
+MixerBlock make_mixer_block(const NamedMixer& mixer, const LayerSetup& setup) {
+  return std::visit(
+      [&](const auto& kind) -> MixerBlock {
+        using Kind = std::decay_t<decltype(kind)>;
+        if constexpr (std::is_same_v<Kind, GroupedQueryAttention>)
+          return GqaBlock(kind.shape, setup);
+        else
+          refuse("attention kind \"" + std::string(Kind::kName) + "\" (of " +
+                 in_quotes(mixer.name) + ")");
+      },
+      mixer.kind);
+}
+
+FfnBlock make_ffn_block(const NamedFfn& ffn, const LayerSetup& setup) {
+  return std::visit(
+      [&](const auto& kind) -> FfnBlock {
+        using Kind = std::decay_t<decltype(kind)>;
+        if constexpr (std::is_same_v<Kind, DenseFfn>)
+          return DenseFfnBlock(kind, setup);
+        else
+          refuse("feed-forward kind \"" + std::string(Kind::kName) + "\" (of " +
+                 in_quotes(ffn.name) + ")");
+      },
+      ffn.kind);
+}
+
+void check_engine_supports(const ArchitectureSpec& spec) {
+  check_formats(spec);
+  if (spec.norm != NormKind::rms) refuse("layer norm");
+  if (spec.norms_per_block != 1) refuse("norms after blocks");
+  if (spec.position_embeddings > 0) refuse("learned position embeddings");
+  if (spec.lm_head_bias) refuse("a bias on the lm_head");
+  if (spec.per_layer_embedding) refuse("per-layer embeddings");
+  if (spec.hidden_dim % 2 != 0) refuse("an odd hidden_dim");
+}
+
+}  // namespace roofcast

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string_view>
+#include <variant>
+
+#include "model/architecture/architecture_spec.hpp"
+#include "model/reference/dense_ffn_block.hpp"
+#include "model/reference/gqa_block.hpp"
+
+namespace roofcast {
+
+/// The kinds that the engine runs. A new kind is one file with a block, and one word here.
+using MixerBlock = std::variant<GqaBlock>;
+using FfnBlock = std::variant<DenseFfnBlock>;
+
+/// Builds the block of a layer. Throws UnsupportedError naming the kind when there is no block.
+MixerBlock make_mixer_block(const NamedMixer& mixer, const LayerSetup& setup);
+FfnBlock make_ffn_block(const NamedFfn& ffn, const LayerSetup& setup);
+
+/// Throws UnsupportedError, naming the feature, for what the engine does not run apart from blocks:
+/// formats other than bf16, layer norm, Gemma's extra norms, and the like.
+void check_engine_supports(const ArchitectureSpec& spec);
+
+}  // namespace roofcast

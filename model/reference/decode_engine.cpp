@@ -1,0 +1,245 @@
+#include "model/reference/decode_engine.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "model/base/error.hpp"
+#include "model/operators/decode_step.hpp"
+#include "model/reference/cpu/topology.hpp"
+
+namespace roofcast {
+namespace {
+
+/// Left to the rest of the system when memory is checked.
+constexpr double kMemoryShare = 0.92;
+
+ArchitectureSpec with_layers(ArchitectureSpec spec, std::int64_t layers) {
+  check_engine_supports(spec);
+  if (layers < 0) throw std::invalid_argument("a number of layers cannot be negative");
+  if (layers > 0 && layers < static_cast<std::int64_t>(spec.layers.size()))
+    spec.layers.resize(static_cast<std::size_t>(layers));
+  spec.mtp_layers = 0;
+  finish_architecture(spec);
+  return spec;
+}
+
+int class_of(const ArchitectureSpec& spec, const Layer& layer) {
+  const auto found = std::find_if(spec.classes.begin(), spec.classes.end(),
+                                  [&](const LayerClass& c) { return c.layer == layer; });
+  return static_cast<int>(found - spec.classes.begin());
+}
+
+}  // namespace
+
+DecodeEngine::DecodeEngine(const ArchitectureSpec& spec, const EngineOptions& options)
+    : spec_(with_layers(spec, options.layers)),
+      weights_(options.weights ? options.weights : synthetic_weights(options.seed)),
+      seed_(options.seed),
+      rope_theta_(options.rope_theta),
+      kernels_(kernels_for(options.isa.value_or(best_isa()))),
+      pool_(pool_cpus(options.threads)),
+      arenas_(static_cast<std::size_t>(pool_.size())),
+      operators_(decode_step(spec_, {.sequences = 1.0, .query_len = 1.0, .context = 1.0})),
+      recorder_(pool_, operators_.operators().size()),
+      op_embedding_(operators_.claim(-1, "embedding")),
+      op_final_norm_(operators_.claim(-1, "final_norm")),
+      op_lm_head_(operators_.claim(-1, "lm_head")),
+      op_sampling_(operators_.claim(-1, "sampling")) {
+  check_memory(weight_bytes(spec_).resident.value, "weights");
+  build_layers();
+  operators_.check_all_claimed();
+  fill_weights();
+}
+
+void DecodeEngine::check_memory(double bytes, std::string_view what) const {
+  const auto available = static_cast<double>(available_memory_bytes());
+  if (available > 0.0 && bytes > kMemoryShare * available)
+    throw IoError(std::string(what) + " of " + std::to_string(bytes / 1e9) +
+                  " GB do not fit into the " + std::to_string(available / 1e9) +
+                  " GB of memory that are free");
+}
+
+void DecodeEngine::build_layers() {
+  embedding_ = PackedMatrix(spec_.vocab_size, spec_.hidden_dim, arenas_);
+  if (!spec_.tied_embeddings) lm_head_ = PackedMatrix(spec_.vocab_size, spec_.hidden_dim, arenas_);
+  final_norm_ = load_vector(weights_, Tensor::final_norm, -1, spec_.hidden_dim);
+  for (std::size_t i = 0; i < spec_.layers.size(); ++i) {
+    const Layer& layer = spec_.layers[i];
+    const LayerSetup setup{.hidden_dim = spec_.hidden_dim,
+                           .layer = static_cast<int>(i),
+                           .layer_class = class_of(spec_, layer),
+                           .operators = operators_,
+                           .arenas = arenas_,
+                           .weights = weights_};
+    mixers_.push_back(make_mixer_block(spec_.mixers[static_cast<std::size_t>(layer.mixer)], setup));
+    ffns_.push_back(make_ffn_block(spec_.ffns[static_cast<std::size_t>(layer.ffn)], setup));
+    layer_ops_.push_back({operators_.claim(setup.layer_class, "attn_norm"),
+                          operators_.claim(setup.layer_class, "ffn_norm")});
+    attn_norms_.push_back(load_vector(weights_, Tensor::attn_norm, setup.layer, spec_.hidden_dim));
+    ffn_norms_.push_back(load_vector(weights_, Tensor::ffn_norm, setup.layer, spec_.hidden_dim));
+  }
+}
+
+void DecodeEngine::fill_weights() {
+  const auto fill_table = [&](PackedMatrix& table, Tensor tensor, int thread) {
+    table.fill(thread, [&](std::int64_t row, Bf16* out) {
+      weights_({.tensor = tensor, .layer = -1, .row = row, .width = spec_.hidden_dim}, out);
+    });
+  };
+  pool_.run([&](int thread) {
+    fill_table(embedding_, Tensor::embedding, thread);
+    if (!spec_.tied_embeddings) fill_table(lm_head_, Tensor::lm_head, thread);
+    for (std::size_t i = 0; i < mixers_.size(); ++i) {
+      std::visit([&](auto& block) { block.fill(thread, weights_); }, mixers_[i]);
+      std::visit([&](auto& block) { block.fill(thread, weights_); }, ffns_[i]);
+    }
+  });
+}
+
+void DecodeEngine::start(std::int64_t batch, std::int64_t context, std::int64_t steps) {
+  if (batch < 1 || batch > kMaxBatch)
+    throw std::invalid_argument("the engine runs 1 to 64 sequences");
+  if (context < 0 || steps < 1) throw std::invalid_argument("a step needs a context of 0 or more");
+  // The old cache goes before the new one is asked for.
+  for (MixerBlock& mixer : mixers_)
+    std::visit([&](auto& block) { block.make_cache(0, 0, cache_arenas_); }, mixer);
+  cache_arenas_.clear();
+  cache_arenas_.resize(static_cast<std::size_t>(pool_.size()));
+  capacity_ = context + steps;
+  const double cache = cache_bytes(spec_, static_cast<double>(capacity_)).kv.value;
+  check_memory(cache * static_cast<double>(batch), "a KV cache");
+  for (MixerBlock& mixer : mixers_)
+    std::visit([&](auto& block) { block.make_cache(batch, capacity_, cache_arenas_); }, mixer);
+  pool_.run([&](int thread) {
+    for (std::size_t i = 0; i < mixers_.size(); ++i)
+      std::visit([&](auto& block) { block.fill_cache(thread, pool_.size(), seed_ + i); },
+                 mixers_[i]);
+  });
+  size_activations(batch);
+  batch_ = batch;
+  start_context_ = position_ = context;
+}
+
+void DecodeEngine::size_activations(std::int64_t batch) {
+  std::int64_t qkv = 0;
+  std::int64_t attention = 0;
+  std::int64_t ffn = 0;
+  rotary_.clear();
+  for (const MixerBlock& mixer : mixers_) {
+    const GqaShape& s = std::visit([](const auto& block) { return block.shape(); }, mixer);
+    qkv = std::max(qkv, (s.n_heads + 2 * s.n_kv_heads) * s.head_dim);
+    attention = std::max(attention, s.n_heads * s.head_dim);
+    const bool known = std::any_of(rotary_.begin(), rotary_.end(),
+                                   [&](const RotaryTable& t) { return t.head_dim == s.head_dim; });
+    const auto half = static_cast<std::size_t>(s.head_dim / 2);
+    if (!known) rotary_.push_back({s.head_dim, std::vector<float>(half), std::vector<float>(half)});
+  }
+  for (const FfnBlock& block : ffns_)
+    ffn = std::max(ffn, std::visit([](const auto& b) { return b.ffn_dim(); }, block));
+  const auto sized = [batch](std::vector<Bf16>& values, std::int64_t width) {
+    values.assign(static_cast<std::size_t>(batch * width), 0);
+  };
+  sized(activations_.residual, spec_.hidden_dim);
+  sized(activations_.x, spec_.hidden_dim);
+  sized(activations_.y, spec_.hidden_dim);
+  sized(activations_.qkv, qkv);
+  sized(activations_.attention, attention);
+  sized(activations_.up_gate, 2 * ffn);
+  sized(activations_.hidden, ffn);
+  sized(activations_.logits, spec_.vocab_size);
+  tokens_.assign(static_cast<std::size_t>(batch), 0);
+  for (std::size_t i = 0; i < tokens_.size(); ++i)
+    tokens_[i] = static_cast<std::int64_t>(i * 7919) % spec_.vocab_size;
+  best_tokens_.assign(static_cast<std::size_t>(batch * pool_.size()), 0);
+}
+
+void DecodeEngine::step() {
+  if (batch_ == 0 || position_ >= capacity_)
+    throw std::invalid_argument("the cache has no room for another step");
+  StepContext step{.kernels = kernels_,
+                   .pool = pool_,
+                   .recorder = recorder_,
+                   .activations = activations_,
+                   .rotary = rotary_,
+                   .batch = batch_,
+                   .position = position_};
+  pool_.run([&](int thread) { run_step(step, thread); });
+  ++position_;
+}
+
+void DecodeEngine::run_step(StepContext& step, int thread) {
+  recorder_.begin(thread);
+  run_embedding(step, thread);
+  run_layers(step, thread);
+  run_norm(step, thread, op_final_norm_, final_norm_, activations_.y.data());
+  run_gemm(step, thread, op_lm_head_, lm_head(), {}, activations_.x.data(),
+           activations_.logits.data());
+  run_sampling(step, thread);
+}
+
+void DecodeEngine::run_layers(StepContext& step, int thread) {
+  for (std::size_t i = 0; i < mixers_.size(); ++i) {
+    const Bf16* const y = i == 0 ? nullptr : activations_.y.data();
+    run_norm(step, thread, layer_ops_[i].attn_norm, attn_norms_[i], y);
+    std::visit([&](auto& block) { block.run(step, thread); }, mixers_[i]);
+    run_norm(step, thread, layer_ops_[i].ffn_norm, ffn_norms_[i], activations_.y.data());
+    std::visit([&](auto& block) { block.run(step, thread); }, ffns_[i]);
+  }
+}
+
+void DecodeEngine::run_embedding(StepContext& step, int thread) {
+  if (thread == 0) rotate_to(step.position);
+  const Range own = part_of(step.batch, thread, pool_.size());
+  for (std::int64_t row = own.begin; row < own.end; ++row)
+    embedding_.gather_row(tokens_[static_cast<std::size_t>(row)],
+                          activations_.residual.data() + row * spec_.hidden_dim);
+  const Bytes moved{static_cast<double>(own.size() * spec_.hidden_dim) * sizeof(Bf16)};
+  Traffic& bytes = recorder_.bytes(thread, op_embedding_);
+  bytes.weights += moved;
+  bytes.activations += moved;
+  recorder_.finish(thread, op_embedding_);
+}
+
+void DecodeEngine::rotate_to(std::int64_t position) {
+  for (RotaryTable& table : rotary_) {
+    for (std::size_t i = 0; i < table.cosine.size(); ++i) {
+      const double exponent = -2.0 * static_cast<double>(i) / static_cast<double>(table.head_dim);
+      const double angle = static_cast<double>(position) * std::pow(rope_theta_, exponent);
+      table.cosine[i] = static_cast<float>(std::cos(angle));
+      table.sine[i] = static_cast<float>(std::sin(angle));
+    }
+  }
+}
+
+void DecodeEngine::run_sampling(StepContext& step, int thread) {
+  const Range slab = lm_head().slab(thread);
+  const auto best = [&](int t, std::int64_t row) -> std::int64_t& {
+    return best_tokens_[static_cast<std::size_t>(t * step.batch + row)];
+  };
+  for (std::int64_t row = 0; row < step.batch; ++row) {
+    const Bf16* const logits = activations_.logits.data() + row * spec_.vocab_size;
+    best(thread, row) =
+        slab.size() == 0 ? -1 : slab.begin + kernels_.argmax(logits + slab.begin, slab.size());
+  }
+  recorder_.bytes(thread, op_sampling_).activations +=
+      Bytes{static_cast<double>(step.batch * slab.size()) * sizeof(Bf16)};
+  pool_.barrier();
+  const Range own = part_of(step.batch, thread, pool_.size());
+  for (std::int64_t row = own.begin; row < own.end; ++row) {
+    std::int64_t& token = tokens_[static_cast<std::size_t>(row)];
+    token = -1;
+    for (int t = 0; t < pool_.size(); ++t) {
+      const std::int64_t other = best(t, row);
+      if (other >= 0 && (token < 0 || logit(row, other) > logit(row, token))) token = other;
+    }
+  }
+  recorder_.finish(thread, op_sampling_);
+}
+
+float DecodeEngine::logit(std::int64_t sequence, std::int64_t token) const {
+  return bf16_to_float(
+      activations_.logits[static_cast<std::size_t>(sequence * spec_.vocab_size + token)]);
+}
+
+}  // namespace roofcast

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "model/architecture/architecture_spec.hpp"
+#include "model/reference/blocks.hpp"
+#include "model/reference/cpu/thread_pool.hpp"
+
+namespace roofcast {
+
+struct EngineOptions {
+  int threads = 0;                             // 0: one per physical core
+  std::int64_t layers = 0;                     // 0: all; otherwise only the first so many
+  std::optional<IsaLevel> isa = std::nullopt;  // the fastest there is when empty
+  std::uint64_t seed = 1;                      // of weights and cache
+  double rope_theta = 10000.0;
+  WeightSource weights = {};  // synthetic_weights(seed) when empty
+};
+
+/// Decodes on this CPU with real weights' traffic: every step runs all operators of the model for
+/// `batch` sequences in one parallel region. Weights are random unless a source is given.
+class DecodeEngine {
+ public:
+  /// Builds and fills the weights. Throws UnsupportedError for what the engine has no kernel for
+  /// and IoError when memory does not suffice.
+  DecodeEngine(const ArchitectureSpec& spec, const EngineOptions& options);
+  DecodeEngine(const DecodeEngine&) = delete;
+  DecodeEngine& operator=(const DecodeEngine&) = delete;
+
+  /// Makes room for `batch` sequences (1 .. kMaxBatch) of `context` cached tokens, filled with
+  /// random values, and for `steps` more. Throws IoError when memory does not suffice, and
+  /// std::invalid_argument for a batch or context out of range.
+  void start(std::int64_t batch, std::int64_t context, std::int64_t steps);
+
+  /// Appends one token to every sequence and decides the next.
+  void step();
+
+  /// Goes back to the context that start() was given, so that steps of one point are alike.
+  void rewind() { position_ = start_context_; }
+
+  /// The spec as run, with only the layers asked for.
+  const ArchitectureSpec& spec() const { return spec_; }
+  const StepRecorder& recorder() const { return recorder_; }
+  ThreadPool& pool() { return pool_; }
+  IsaLevel isa() const { return kernels_.isa; }
+
+  /// Tokens that the next step reads, one per sequence: the argmax of the last step's logits.
+  std::vector<std::int64_t>& tokens() { return tokens_; }
+  float logit(std::int64_t sequence, std::int64_t token) const;
+  std::int64_t position() const { return position_; }
+  const MixerBlock& mixer(std::size_t layer) const { return mixers_[layer]; }
+
+ private:
+  void build_layers();
+  void fill_weights();
+  void check_memory(double bytes, std::string_view what) const;
+  void size_activations(std::int64_t batch);
+  void run_step(StepContext& step, int thread);
+  void run_layers(StepContext& step, int thread);
+  void run_embedding(StepContext& step, int thread);
+  void run_sampling(StepContext& step, int thread);
+  void rotate_to(std::int64_t position);
+  const PackedMatrix& lm_head() const { return spec_.tied_embeddings ? embedding_ : lm_head_; }
+
+  ArchitectureSpec spec_;
+  WeightSource weights_;
+  std::uint64_t seed_;
+  double rope_theta_;
+  const Kernels& kernels_;
+  ThreadPool pool_;
+  Arenas arenas_, cache_arenas_;
+  OperatorIndex operators_;
+  StepRecorder recorder_;
+
+  PackedMatrix embedding_, lm_head_;
+  std::vector<Bf16> final_norm_;
+  std::vector<std::vector<Bf16>> attn_norms_, ffn_norms_;
+  std::vector<MixerBlock> mixers_;
+  std::vector<FfnBlock> ffns_;
+  struct LayerOps {
+    int attn_norm, ffn_norm;
+  };
+  std::vector<LayerOps> layer_ops_;
+  int op_embedding_, op_final_norm_, op_lm_head_, op_sampling_;
+
+  Activations activations_;
+  std::vector<RotaryTable> rotary_;
+  std::int64_t batch_ = 0, start_context_ = 0, position_ = 0, capacity_ = 0;
+  std::vector<std::int64_t> tokens_;
+  std::vector<std::int64_t> best_tokens_;  // (threads, batch): argmax of each thread's slab
+};
+
+}  // namespace roofcast

@@ -1,0 +1,207 @@
+#include "model/reference/gqa_block.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "model/base/error.hpp"
+
+namespace roofcast {
+namespace {
+
+void refuse(bool condition, const char* what) {
+  if (condition)
+    throw UnsupportedError(std::string("the reference engine has no kernel for ") + what);
+}
+
+void check_supported(const GqaShape& s) {
+  refuse(s.qk_norm == QkNorm::full, "qk_norm over all heads at once");
+  refuse(s.output_gate != OutputGate::none, "an output gate of attention");
+  refuse(s.kv_owner != KvOwner::self, "layers that read an earlier layer's cache");
+  refuse(s.sinks, "attention sinks");
+  refuse(s.shared_kv_weights, "shared K and V weights");
+  refuse(s.v_head_dim != 0 && s.v_head_dim != s.head_dim, "values wider than keys");
+  refuse(s.n_heads % s.n_kv_heads != 0, "query heads that do not divide among key-value heads");
+  refuse(s.head_dim % kHeadDimStep != 0, "heads whose width is not a multiple of 16");
+  refuse(s.head_dim > 1024, "heads wider than 1024");
+}
+
+Bytes bf16_bytes(std::int64_t elements) { return {static_cast<double>(elements) * sizeof(Bf16)}; }
+
+const RotaryTable& table_of(const StepContext& step, std::int64_t head_dim) {
+  return *std::find_if(step.rotary.begin(), step.rotary.end(),
+                       [head_dim](const RotaryTable& t) { return t.head_dim == head_dim; });
+}
+
+}  // namespace
+
+GqaBlock::GqaBlock(const GqaShape& shape, const LayerSetup& setup)
+    : shape_(shape),
+      layer_(setup.layer),
+      op_qkv_(setup.operators.claim(setup.layer_class, "qkv_proj")),
+      op_rope_(setup.operators.claim(setup.layer_class, "rope_kv_append")),
+      op_attention_(setup.operators.claim(setup.layer_class, "attention")),
+      op_out_(setup.operators.claim(setup.layer_class, "attn_out_proj")) {
+  check_supported(shape);
+  const std::int64_t heads = shape.n_heads + 2 * shape.n_kv_heads;
+  qkv_ = PackedMatrix(heads * shape.head_dim, setup.hidden_dim, setup.arenas);
+  out_ = PackedMatrix(setup.hidden_dim, shape.n_heads * shape.head_dim, setup.arenas);
+  load_vectors(setup);
+}
+
+void GqaBlock::load_vectors(const LayerSetup& setup) {
+  const WeightSource& source = setup.weights;
+  if (shape_.qkv_bias) {
+    for (const auto& [tensor, heads] :
+         {std::pair{Tensor::q_bias, shape_.n_heads}, std::pair{Tensor::k_bias, shape_.n_kv_heads},
+          std::pair{Tensor::v_bias, shape_.n_kv_heads}}) {
+      const auto part = load_vector(source, tensor, layer_, heads * shape_.head_dim);
+      qkv_bias_.insert(qkv_bias_.end(), part.begin(), part.end());
+    }
+  }
+  if (shape_.o_bias)
+    out_bias_ = load_vector(source, Tensor::attn_out_bias, layer_, setup.hidden_dim);
+  if (shape_.qk_norm == QkNorm::head) {
+    q_norm_ = load_vector(source, Tensor::q_norm, layer_, shape_.head_dim);
+    k_norm_ = load_vector(source, Tensor::k_norm, layer_, shape_.head_dim);
+  }
+}
+
+void GqaBlock::fill(int thread, const WeightSource& weights) {
+  const std::int64_t q_rows = shape_.n_heads * shape_.head_dim;
+  const std::int64_t k_rows = shape_.n_kv_heads * shape_.head_dim;
+  qkv_.fill(thread, [&](std::int64_t row, Bf16* out) {
+    TensorRow at{.tensor = Tensor::q, .layer = layer_, .row = row, .width = qkv_.k()};
+    if (row >= q_rows + k_rows) {
+      at.tensor = Tensor::v;
+      at.row = row - q_rows - k_rows;
+    } else if (row >= q_rows) {
+      at.tensor = Tensor::k;
+      at.row = row - q_rows;
+    }
+    weights(at, out);
+  });
+  out_.fill(thread, [&](std::int64_t row, Bf16* out) {
+    weights({.tensor = Tensor::attn_out, .layer = layer_, .row = row, .width = out_.k()}, out);
+  });
+}
+
+void GqaBlock::make_cache(std::int64_t batch, std::int64_t capacity, Arenas& arenas) {
+  cache_ = KvCache(batch, shape_.n_kv_heads, shape_.head_dim, capacity, arenas);
+  const auto heads = static_cast<std::size_t>(group());
+  AttentionPart empty;
+  empty.max.resize(heads);
+  empty.sum.resize(heads);
+  empty.out.resize(heads * static_cast<std::size_t>(shape_.head_dim));
+  parts_.assign(arenas.size(), Parts{empty, empty, empty});
+}
+
+void GqaBlock::run(StepContext& step, int thread) {
+  Activations& a = step.activations;
+  // The operator list counts the head norms with the projection.
+  if (thread == 0)
+    step.recorder.bytes(thread, op_qkv_).weights +=
+        bf16_bytes(static_cast<std::int64_t>(q_norm_.size() + k_norm_.size()));
+  run_gemm(step, thread, op_qkv_, qkv_, qkv_bias_, a.x.data(), a.qkv.data());
+  rotate_and_append(step, thread);
+  step.recorder.finish(thread, op_rope_);
+  attend(step, thread);
+  step.recorder.finish(thread, op_attention_);
+  run_gemm(step, thread, op_out_, out_, out_bias_, a.attention.data(), a.y.data());
+}
+
+void GqaBlock::rotate_and_append(StepContext& step, int thread) {
+  const std::int64_t dim = shape_.head_dim;
+  const std::int64_t kv_heads = shape_.n_kv_heads;
+  const RotaryTable& table = table_of(step, dim);
+  const Range own = part_of(step.batch * kv_heads, thread, step.pool.size());
+  std::vector<Bf16> key(static_cast<std::size_t>(dim));
+  for (std::int64_t item = own.begin; item < own.end; ++item) {
+    const std::int64_t kv_head = item % kv_heads;
+    Bf16* const row = step.activations.qkv.data() + item / kv_heads * qkv_.rows();
+    RotateArgs args{.norm_weight = q_norm_.empty() ? nullptr : q_norm_.data(),
+                    .cosine = table.cosine.data(),
+                    .sine = table.sine.data(),
+                    .head_dim = dim,
+                    .epsilon = step.norm_epsilon};
+    for (std::int64_t h = kv_head * group(); h < (kv_head + 1) * group(); ++h) {
+      args.in = args.out = row + h * dim;
+      step.kernels.rotate_head(args);
+    }
+    args.norm_weight = k_norm_.empty() ? nullptr : k_norm_.data();
+    args.in = row + (shape_.n_heads + kv_head) * dim;
+    args.out = key.data();
+    step.kernels.rotate_head(args);
+    const Bf16* const value = row + (shape_.n_heads + kv_heads + kv_head) * dim;
+    cache_.append(item, step.position, key.data(), value);
+  }
+  Traffic& bytes = step.recorder.bytes(thread, op_rope_);
+  bytes.activations += bf16_bytes(own.size() * dim * (2 * group() + 2));
+  bytes.kv_write += bf16_bytes(own.size() * dim * 2);
+}
+
+void GqaBlock::attend(StepContext& step, int thread) {
+  const std::int64_t items = step.batch * shape_.n_kv_heads;
+  const std::int64_t tokens = step.position + 1;
+  const int threads = step.pool.size();
+  Parts& own = parts_[static_cast<std::size_t>(thread)];
+  own.head.item = own.tail.item = -1;
+  for (const AttentionPiece& piece : attention_pieces(items, tokens, thread, threads))
+    attend_piece(step, thread, piece);
+  if (!splits_items(items, tokens, threads)) return;
+  step.pool.barrier();
+  merge_parts(step, thread);
+}
+
+void GqaBlock::attend_piece(StepContext& step, int thread, const AttentionPiece& piece) {
+  Parts& own = parts_[static_cast<std::size_t>(thread)];
+  AttentionPart& part = piece.whole() ? own.whole : (piece.first ? own.head : own.tail);
+  part.item = piece.item;
+  part.last = piece.last;
+  const std::int64_t dim = shape_.head_dim;
+  const std::int64_t sequence = piece.item / shape_.n_kv_heads;
+  const std::int64_t kv_head = piece.item % shape_.n_kv_heads;
+  step.kernels.attend(
+      {.q = step.activations.qkv.data() + sequence * qkv_.rows() + kv_head * group() * dim,
+       .group = group(),
+       .head_dim = dim,
+       .keys = cache_.keys(piece.item),
+       .values = cache_.values(piece.item),
+       .token0 = piece.token0,
+       .token1 = piece.token1,
+       .scale = 1.0F / std::sqrt(static_cast<float>(dim)),
+       .max = part.max.data(),
+       .sum = part.sum.data(),
+       .out = part.out.data()});
+  Traffic& bytes = step.recorder.bytes(thread, op_attention_);
+  // The newest token was written a moment ago; what it costs is counted as a write.
+  const std::int64_t cached = piece.token1 - piece.token0 - (piece.last ? 1 : 0);
+  bytes.kv_read += bf16_bytes(cached * 2 * dim);
+  bytes.activations += bf16_bytes(group() * dim * (piece.first ? 2 : 1));
+  if (piece.whole()) store_output(step, part);
+}
+
+void GqaBlock::merge_parts(StepContext& step, int thread) {
+  AttentionPart& head = parts_[static_cast<std::size_t>(thread)].head;
+  if (head.item < 0) return;
+  for (auto next = static_cast<std::size_t>(thread) + 1; next < parts_.size(); ++next) {
+    const AttentionPart& tail = parts_[next].tail;
+    if (tail.item != head.item) continue;
+    merge_part(tail, shape_.head_dim, head);
+    if (tail.last) break;
+  }
+  store_output(step, head);
+}
+
+void GqaBlock::store_output(StepContext& step, const AttentionPart& part) const {
+  const std::int64_t dim = shape_.head_dim;
+  // Items are sequence-major and groups of heads adjacent, so an item's outputs are adjacent too.
+  Bf16* const out = step.activations.attention.data() + part.item * group() * dim;
+  for (std::int64_t h = 0; h < group(); ++h) {
+    const float scale = 1.0F / part.sum[static_cast<std::size_t>(h)];
+    for (std::int64_t d = h * dim; d < (h + 1) * dim; ++d)
+      out[d] = float_to_bf16(part.out[static_cast<std::size_t>(d)] * scale);
+  }
+}
+
+}  // namespace roofcast

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <array>
+
+#include "model/attention/gqa_shape.hpp"
+#include "model/reference/kv_cache.hpp"
+#include "model/reference/layer_setup.hpp"
+#include "model/reference/split_attention.hpp"
+#include "model/reference/step_context.hpp"
+
+namespace roofcast {
+
+/// Grouped-query attention of one layer over the whole context, with a cache of its own.
+class GqaBlock {
+ public:
+  /// Throws UnsupportedError, naming what the engine has no kernel for.
+  GqaBlock(const GqaShape& shape, const LayerSetup& setup);
+
+  /// Fills the weights of `thread`; to be called by it.
+  void fill(int thread, const WeightSource& weights);
+  /// A fresh cache for `batch` sequences of at most `capacity` tokens.
+  void make_cache(std::int64_t batch, std::int64_t capacity, Arenas& arenas);
+  void fill_cache(int thread, int threads, std::uint64_t seed) {
+    cache_.fill(thread, threads, seed);
+  }
+  /// y = attention(x), by all threads; appends one token per sequence to the cache.
+  void run(StepContext& step, int thread);
+
+  const GqaShape& shape() const { return shape_; }
+  const KvCache& cache() const { return cache_; }
+
+ private:
+  void load_vectors(const LayerSetup& setup);
+  void rotate_and_append(StepContext& step, int thread);
+  void attend(StepContext& step, int thread);
+  void attend_piece(StepContext& step, int thread, const AttentionPiece& piece);
+  void merge_parts(StepContext& step, int thread);
+  void store_output(StepContext& step, const AttentionPart& part) const;
+  std::int64_t group() const { return shape_.n_heads / shape_.n_kv_heads; }
+
+  /// Parts of one thread: a whole item passes through `whole`, the start of an item that another
+  /// thread continues stays in `head`, the continuation of another's in `tail`.
+  struct Parts {
+    AttentionPart whole, head, tail;
+  };
+
+  GqaShape shape_;
+  int layer_;
+  int op_qkv_, op_rope_, op_attention_, op_out_;
+  PackedMatrix qkv_, out_;
+  std::vector<Bf16> qkv_bias_, out_bias_, q_norm_, k_norm_;
+  KvCache cache_;
+  std::vector<Parts> parts_;  // by thread
+};
+
+}  // namespace roofcast

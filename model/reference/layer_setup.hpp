@@ -1,0 +1,19 @@
+#pragma once
+
+#include "model/reference/cpu/packed_matrix.hpp"
+#include "model/reference/operator_index.hpp"
+#include "model/reference/weights.hpp"
+
+namespace roofcast {
+
+/// What a block of one layer is built from.
+struct LayerSetup {
+  std::int64_t hidden_dim = 0;
+  int layer = 0;
+  int layer_class = 0;
+  OperatorIndex& operators;
+  Arenas& arenas;
+  const WeightSource& weights;
+};
+
+}  // namespace roofcast

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/reference/cpu/kernels.hpp"
+#include "model/reference/cpu/packed_matrix.hpp"
+#include "model/reference/cpu/thread_pool.hpp"
+#include "model/reference/step_recorder.hpp"
+#include "model/reference/weights.hpp"
+
+namespace roofcast {
+
+/// Cosines and sines of one position for heads of one width, (head_dim / 2) each.
+struct RotaryTable {
+  std::int64_t head_dim = 0;
+  std::vector<float> cosine;
+  std::vector<float> sine;
+};
+
+/// Values between operators, bf16, one row per sequence. Sized for the widest layer.
+struct Activations {
+  std::vector<Bf16> residual;   // (batch, hidden_dim)
+  std::vector<Bf16> x;          // (batch, hidden_dim): the normalised input of a block
+  std::vector<Bf16> y;          // (batch, hidden_dim): the output of a block
+  std::vector<Bf16> qkv;        // (batch, n_heads + 2 n_kv_heads, head_dim)
+  std::vector<Bf16> attention;  // (batch, n_heads, head_dim)
+  std::vector<Bf16> up_gate;    // (batch, 2 ffn_dim): up, then gate
+  std::vector<Bf16> hidden;     // (batch, ffn_dim)
+  std::vector<Bf16> logits;     // (batch, vocab_size)
+};
+
+/// What every block of a step works with.
+struct StepContext {
+  const Kernels& kernels;
+  ThreadPool& pool;
+  StepRecorder& recorder;
+  Activations& activations;
+  std::vector<RotaryTable>& rotary;
+  std::int64_t batch = 0;
+  std::int64_t position = 0;  // of the token that this step appends
+  float norm_epsilon = 1e-6F;
+};
+
+/// y (batch, rows) = x W^T + bias by all threads, as operator `op`: multiplies, counts, and meets
+/// the others. `bias` may be empty.
+void run_gemm(StepContext& step, int thread, int op, const PackedMatrix& weights,
+              const std::vector<Bf16>& bias, const Bf16* x, Bf16* y);
+
+/// x = norm(residual += y) of every sequence, as operator `op`. The first norm of a step has no y.
+void run_norm(StepContext& step, int thread, int op, const std::vector<Bf16>& weight,
+              const Bf16* y);
+
+/// A vector tensor (`width` values) of the model.
+std::vector<Bf16> load_vector(const WeightSource& source, Tensor tensor, int layer,
+                              std::int64_t width);
+
+}  // namespace roofcast

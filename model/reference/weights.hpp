@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "model/reference/cpu/bf16.hpp"
+
+namespace roofcast {
+
+/// Tensors of a model, by what they do. Matrices are (outputs, inputs); vectors are one row.
+enum class Tensor {
+  embedding,
+  lm_head,
+  final_norm,
+  attn_norm,
+  q,
+  k,
+  v,
+  q_bias,
+  k_bias,
+  v_bias,
+  q_norm,
+  k_norm,
+  attn_out,
+  attn_out_bias,
+  ffn_norm,
+  up,
+  gate,
+  down,
+  up_bias,
+  gate_bias,
+  down_bias,
+};
+
+/// One row of one tensor. `layer` is -1 outside the layers.
+struct TensorRow {
+  Tensor tensor = Tensor::embedding;
+  int layer = -1;
+  std::int64_t row = 0;
+  std::int64_t width = 0;
+};
+
+/// Writes the `width` values of a row to `out`. Called from several threads at once.
+using WeightSource = std::function<void(const TensorRow& row, Bf16* out)>;
+
+/// Random weights that depend on the seed and the place only. Matrices hold +-[1, 2) times the
+/// power of two that keeps outputs as large as inputs, norms [1, 2): never zeros, which some
+/// hardware moves and multiplies with less power than real data.
+WeightSource synthetic_weights(std::uint64_t seed);
+
+/// Fills `out` with +-[0.5, 1), for caches.
+void fill_random(std::uint64_t seed, Bf16* out, std::int64_t n);
+
+}  // namespace roofcast

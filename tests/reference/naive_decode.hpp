@@ -1,0 +1,188 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "model/reference/weights.hpp"
+
+namespace roofcast {
+
+/// Sizes of a tiny dense model for the naive decoder.
+struct TinyModel {
+  std::int64_t n_layers = 1, hidden_dim = 32, n_heads = 2, n_kv_heads = 1, head_dim = 16;
+  std::int64_t ffn_dim = 48, vocab_size = 64;
+  bool qk_norm = false, qkv_bias = false, o_bias = false, ffn_bias = false;
+  bool gated = true, tied = true;
+};
+
+/// Decodes a tiny model the plain way: one sequence at a time, loops in double, values rounded to
+/// bf16 only where a model in bf16 stores them (between operators and in the cache).
+class NaiveDecoder {
+ public:
+  using Vector = std::vector<double>;
+
+  NaiveDecoder(TinyModel model, WeightSource source)
+      : m_(model), source_(std::move(source)), keys_(size(m_.n_layers)), values_(keys_) {}
+
+  /// Logits after `token`, which goes to the end of the cache.
+  Vector step(std::int64_t token) {
+    Vector residual = row(Tensor::embedding, -1, token, m_.hidden_dim);
+    for (int layer = 0; layer < m_.n_layers; ++layer) {
+      add(residual, attention(layer, norm(residual, vector(Tensor::attn_norm, layer))));
+      add(residual, feed_forward(layer, norm(residual, vector(Tensor::ffn_norm, layer))));
+    }
+    ++position_;
+    const Tensor head = m_.tied ? Tensor::embedding : Tensor::lm_head;
+    return matrix(head, -1, m_.vocab_size, norm(residual, vector(Tensor::final_norm, -1)));
+  }
+
+  /// Makes the cache hold `tokens` more keys and values, (head_dim) each, of all heads of a layer.
+  void append_cached(int layer, Vector key, Vector value) {
+    keys_[size(layer)].push_back(std::move(key));
+    values_[size(layer)].push_back(std::move(value));
+  }
+  void set_position(std::int64_t position) { position_ = position; }
+
+  /// Cached keys of a layer: one vector of (n_kv_heads * head_dim) per token.
+  const std::vector<Vector>& keys(int layer) const { return keys_[size(layer)]; }
+  const std::vector<Vector>& values(int layer) const { return values_[size(layer)]; }
+
+ private:
+  static std::size_t size(std::int64_t n) { return static_cast<std::size_t>(n); }
+
+  /// Nearest bf16: 8 significant bits, ties to even.
+  static double round_bf16(double x) {
+    if (x == 0.0) return 0.0;
+    int exponent = 0;
+    const double fraction = std::frexp(x, &exponent);
+    return std::ldexp(std::nearbyint(std::ldexp(fraction, 8)), exponent - 8);
+  }
+
+  static void add(Vector& residual, const Vector& y) {
+    for (std::size_t i = 0; i < y.size(); ++i) residual[i] = round_bf16(residual[i] + y[i]);
+  }
+
+  Vector row(Tensor tensor, int layer, std::int64_t index, std::int64_t width) const {
+    std::vector<Bf16> bits(size(width));
+    source_({tensor, layer, index, width}, bits.data());
+    Vector out;
+    for (const Bf16 b : bits) out.push_back(static_cast<double>(bf16_to_float(b)));
+    return out;
+  }
+  Vector vector(Tensor tensor, int layer) const { return row(tensor, layer, 0, m_.hidden_dim); }
+
+  Vector matrix(Tensor tensor, int layer, std::int64_t rows, const Vector& x,
+                const Vector& bias = {}) const {
+    Vector y;
+    for (std::int64_t i = 0; i < rows; ++i) {
+      const Vector w = row(tensor, layer, i, static_cast<std::int64_t>(x.size()));
+      double sum = bias.empty() ? 0.0 : bias[size(i)];
+      for (std::size_t j = 0; j < x.size(); ++j) sum += w[j] * x[j];
+      y.push_back(round_bf16(sum));
+    }
+    return y;
+  }
+
+  static Vector norm(const Vector& x, const Vector& weight, bool round = true) {
+    double squares = 0.0;
+    for (const double v : x) squares += v * v;
+    const double rms = std::sqrt(squares / static_cast<double>(x.size()) + 1e-6);
+    Vector y;
+    for (std::size_t i = 0; i < x.size(); ++i)
+      y.push_back(round ? round_bf16(x[i] / rms * weight[i]) : x[i] / rms * weight[i]);
+    return y;
+  }
+
+  /// Head `index` of a projection: normalised if the model does, and rotated to the position.
+  Vector head_of(const Vector& all, std::int64_t index, Tensor norm_weight, int layer) const {
+    const auto dim = size(m_.head_dim);
+    Vector head(all.begin() + static_cast<std::ptrdiff_t>(size(index) * dim),
+                all.begin() + static_cast<std::ptrdiff_t>((size(index) + 1) * dim));
+    if (m_.qk_norm) head = norm(head, row(norm_weight, layer, 0, m_.head_dim), false);
+    Vector turned(dim);
+    for (std::size_t i = 0; i < dim / 2; ++i) {
+      const double angle =
+          static_cast<double>(position_) *
+          std::pow(10000.0, -2.0 * static_cast<double>(i) / static_cast<double>(dim));
+      turned[i] = round_bf16(head[i] * std::cos(angle) - head[i + dim / 2] * std::sin(angle));
+      turned[i + dim / 2] =
+          round_bf16(head[i + dim / 2] * std::cos(angle) + head[i] * std::sin(angle));
+    }
+    return turned;
+  }
+
+  Vector attention(int layer, const Vector& x) {
+    const auto bias = [&](Tensor t, std::int64_t heads) {
+      return m_.qkv_bias ? row(t, layer, 0, heads * m_.head_dim) : Vector{};
+    };
+    const Vector q =
+        matrix(Tensor::q, layer, m_.n_heads * m_.head_dim, x, bias(Tensor::q_bias, m_.n_heads));
+    const Vector k = matrix(Tensor::k, layer, m_.n_kv_heads * m_.head_dim, x,
+                            bias(Tensor::k_bias, m_.n_kv_heads));
+    const Vector v = matrix(Tensor::v, layer, m_.n_kv_heads * m_.head_dim, x,
+                            bias(Tensor::v_bias, m_.n_kv_heads));
+    Vector keys;
+    for (std::int64_t h = 0; h < m_.n_kv_heads; ++h) {
+      const Vector key = head_of(k, h, Tensor::k_norm, layer);
+      keys.insert(keys.end(), key.begin(), key.end());
+    }
+    append_cached(layer, keys, v);
+    Vector mixed;
+    for (std::int64_t h = 0; h < m_.n_heads; ++h) {
+      const Vector out =
+          mix(layer, h * m_.n_kv_heads / m_.n_heads, head_of(q, h, Tensor::q_norm, layer));
+      mixed.insert(mixed.end(), out.begin(), out.end());
+    }
+    return matrix(Tensor::attn_out, layer, m_.hidden_dim, mixed,
+                  m_.o_bias ? vector(Tensor::attn_out_bias, layer) : Vector{});
+  }
+
+  /// Softmax-weighted mean of the cached values of one key-value head.
+  Vector mix(int layer, std::int64_t kv_head, const Vector& q) const {
+    const std::size_t first = size(kv_head * m_.head_dim);
+    Vector weights;
+    double total = 0.0;
+    for (const Vector& key : keys(layer)) {
+      double score = 0.0;
+      for (std::size_t d = 0; d < q.size(); ++d) score += q[d] * key[first + d];
+      weights.push_back(std::exp(score / std::sqrt(static_cast<double>(q.size()))));
+      total += weights.back();
+    }
+    Vector out(q.size(), 0.0);
+    for (std::size_t t = 0; t < weights.size(); ++t) {
+      for (std::size_t d = 0; d < q.size(); ++d)
+        out[d] += weights[t] / total * values(layer)[t][first + d];
+    }
+    for (double& x : out) x = round_bf16(x);
+    return out;
+  }
+
+  Vector feed_forward(int layer, const Vector& x) const {
+    const auto bias = [&](Tensor t, std::int64_t width) {
+      return m_.ffn_bias ? row(t, layer, 0, width) : Vector{};
+    };
+    Vector hidden = matrix(Tensor::up, layer, m_.ffn_dim, x, bias(Tensor::up_bias, m_.ffn_dim));
+    Vector gate;
+    if (m_.gated)
+      gate = matrix(Tensor::gate, layer, m_.ffn_dim, x, bias(Tensor::gate_bias, m_.ffn_dim));
+    for (std::size_t i = 0; i < hidden.size(); ++i) {
+      const double u = hidden[i];
+      const double active = m_.gated
+                                ? u * gate[i] / (1.0 + std::exp(-gate[i]))
+                                : 0.5 * u *
+                                      (1.0 + std::tanh(std::sqrt(2.0 / 3.14159265358979323846) *
+                                                       (u + 0.044715 * u * u * u)));
+      hidden[i] = round_bf16(active);
+    }
+    return matrix(Tensor::down, layer, m_.hidden_dim, hidden,
+                  bias(Tensor::down_bias, m_.hidden_dim));
+  }
+
+  TinyModel m_;
+  WeightSource source_;
+  std::vector<std::vector<Vector>> keys_, values_;  // by layer, then token
+  std::int64_t position_ = 0;
+};
+
+}  // namespace roofcast
