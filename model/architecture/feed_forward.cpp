@@ -93,7 +93,9 @@ FfnParameters MoeFfn::parameters(double hidden_dim) const {
 
 void MoeFfn::append_operators(OperatorBuilder& b) const {
   const auto experts = static_cast<double>(n_experts);
-  b.gemm("router", Component::router, experts, b.hidden_dim(), router_bias ? experts : 0.0);
+  // The gate on the shared expert is one more row beside the scores, stored in 16 bits.
+  b.gemm("router", Component::router, experts, b.hidden_dim(),
+         (router_bias ? experts : 0.0) + (shared_gate ? b.hidden_dim() : 0.0));
   if (latent_dim > 0)
     b.gemm("moe_latent_down", Component::shared_experts, static_cast<double>(latent_dim),
            b.hidden_dim());

@@ -142,6 +142,7 @@ void CompressedAttention::append_operators(OperatorBuilder& b) const {
   op.flops = {2.0 * heads * 2.0 * dim * pairs * step.sequences};
   op.bytes.kv_read = {step.sequences * tokens_read * dim *
                       b.formats()[Component::k].bytes_per_element()};
+  op.bytes.weights = {heads * b.activation_bytes()};  // sinks
   op.bytes.activations = {b.tokens() * heads * 2.0 * dim * b.activation_bytes()};
 
   // Each group of heads has a projection of its own, so a rank holds its share of all groups.
