@@ -1,5 +1,7 @@
 #include "model/operators/residual.hpp"
 
+#include <cmath>
+
 #include "model/architecture/architecture_spec.hpp"
 #include "model/operators/operator_builder.hpp"
 
@@ -11,11 +13,12 @@ constexpr double kFp32Bytes = 4.0;
 /// Mean over layers of the representations that a layer's blocks attend to: the embedding, one for
 /// each group of layers before, and the running sum.
 double mean_residual_sources(const ArchitectureSpec& spec) {
-  const auto group = static_cast<std::size_t>(spec.attention_residual_block);
-  double sum = 0.0;
-  for (std::size_t layer = 0; layer < spec.layers.size(); ++layer)
-    sum += static_cast<double>(layer / group) + 2.0;
-  return sum / static_cast<double>(spec.layers.size());
+  const auto layers = static_cast<double>(spec.layers.size());
+  const auto group = static_cast<double>(spec.attention_residual_block);
+  const double groups = std::floor(layers / group);
+  const double rest = layers - groups * group;
+  const double groups_before = group * groups * (groups - 1.0) / 2.0 + rest * groups;
+  return groups_before / layers + 2.0;
 }
 
 void append_weighted_sum(double sources, OperatorBuilder& b) {
@@ -60,8 +63,9 @@ void append_final_residual(const ArchitectureSpec& spec, OperatorBuilder& b) {
     b.elementwise("hyper_connection_mix", b.tokens() * b.hidden_dim());
   }
   if (spec.attention_residual_block > 0) {
-    const auto group = static_cast<std::size_t>(spec.attention_residual_block);
-    append_weighted_sum(static_cast<double>((spec.layers.size() - 1) / group) + 2.0, b);
+    const auto layers_before = static_cast<double>(spec.layers.size()) - 1.0;
+    const auto group = static_cast<double>(spec.attention_residual_block);
+    append_weighted_sum(std::floor(layers_before / group) + 2.0, b);
   }
 }
 
