@@ -1,0 +1,40 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "sim/cli/command_line.hpp"
+#include "sim/cli/options.hpp"
+#include "sim/report/output_file.hpp"
+#include "sim/report/report.hpp"
+
+namespace roofcast {
+
+/// Where a command's answer goes: standard output, or the file of --output, which appears whole or
+/// not at all. Made before the work, so that a bad path costs nothing.
+class Output {
+ public:
+  Output(const Options& options, Console& console);
+
+  void write(std::string_view text);
+  /// Call when the answer is complete. Throws IoError when it did not arrive.
+  void commit();
+  bool to_file() const { return file_ != nullptr; }
+
+ private:
+  Console& console_;
+  std::unique_ptr<OutputFile> file_;
+};
+
+/// The format of --format; without it "table", or what the ending of --output says.
+OutputFormat output_format(const Options& options);
+
+/// Writes the report and commits.
+void write_report(const Report& report, const Options& options, Output& output,
+                  const Console& console);
+
+/// One line on standard error.
+void warn(Console& console, const std::string& text);
+
+}  // namespace roofcast

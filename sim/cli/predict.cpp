@@ -1,0 +1,56 @@
+#include "sim/cli/command.hpp"
+#include "sim/cli/inputs.hpp"
+#include "sim/cli/output.hpp"
+#include "sim/report/prediction_report.hpp"
+
+namespace roofcast {
+namespace {
+
+std::vector<OptionRow> predict_options() {
+  std::vector<OptionRow> rows = input_options();
+  rows.insert(rows.begin() + 5,
+              {"output-tokens", "N", "averages over the growth of the context by N tokens", "1"});
+  for (OptionRow& row : output_options()) rows.push_back(std::move(row));
+  return rows;
+}
+
+int run_predict(const Options& options, Console& console) {
+  output_format(options);
+  const PredictionInputs in = read_prediction_inputs(options);
+  Output output(options, console);
+  OperatorList scratch;
+  const MemoryNeed memory =
+      memory_need(in.model.spec, weight_bytes(in.model.spec).resident.value, in.load,
+                  in.hardware.machine.spec.memory.front().usable().value);
+  std::vector<std::string> warnings = in.model.warnings;
+  for (std::string& text : workload_warnings(in.model.spec, in.load, memory))
+    warnings.push_back(std::move(text));
+  for (const std::string& text : warnings) warn(console, text);
+  const Prediction prediction{
+      .spec = in.model.spec,
+      .machine = in.hardware.machine,
+      .engine = in.engine.profile,
+      .cost_model = in.cost_model,
+      .hardware = in.hardware.name,
+      .load = in.load,
+      .decode = estimate_decode(in.model.spec, in.load, in.cost_model, scratch),
+      .prefill = estimate_prefill(in.model.spec, in.load, in.cost_model, scratch),
+      .memory = memory,
+      .provenance = in.provenance(),
+      .warnings = std::move(warnings)};
+  write_report(prediction_report(prediction), options, output, console);
+  return kExitOk;
+}
+
+}  // namespace
+
+Command predict_command() {
+  return {"predict",
+          "tokens per second, what limits it, and the range",
+          "",
+          "roofcast predict --model llama-3.1-8b --hardware h100-sxm --batch 8 --context 4096",
+          predict_options,
+          run_predict};
+}
+
+}  // namespace roofcast

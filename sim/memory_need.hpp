@@ -1,0 +1,25 @@
+#pragma once
+
+#include "model/architecture/architecture_spec.hpp"
+#include "sim/workload.hpp"
+
+namespace roofcast {
+
+/// Bytes that weights and caches take on one tensor-parallel rank, against its first memory. What
+/// an engine needs beside them (activations, graphs, reserves) is left out: a lower bound.
+struct MemoryNeed {
+  double weights = 0.0;
+  double kv = 0.0;
+  double state = 0.0;
+  double capacity = 0.0;
+
+  double total() const { return weights + kv + state; }
+  bool fits() const { return total() <= capacity; }
+};
+
+/// The need at the end of the generation. The weights, `resident_bytes` in all, are taken to split
+/// evenly over the ranks. `capacity` in bytes, of one device.
+MemoryNeed memory_need(const ArchitectureSpec& spec, double resident_bytes, const Workload& load,
+                       double capacity);
+
+}  // namespace roofcast
