@@ -54,6 +54,36 @@ TEST_CASE("Llama 3.1 70B in fp8 can't exceed 3.87 tok/s on a GB10") {
   CHECK(bandwidth("gb10") / 70.6e9 == doctest::Approx(3.87).epsilon(2e-3));
 }
 
+TEST_CASE("data-center Blackwell enables 148 SMs, or 152 beside a Grace, of the 160 on the chip") {
+  // cudaDeviceProp.multiProcessorCount in public logs: B200 and B300 148, GB200 and GB300 152; 160
+  // is the full chip of "Inside NVIDIA Blackwell Ultra".
+  for (const char* name : {"b200", "b300"}) CHECK(load_machine(name).compute_units.value == 148);
+  for (const char* name : {"gb200", "gb300"}) CHECK(load_machine(name).compute_units.value == 152);
+}
+
+TEST_CASE("8-bit integers run at a fifteenth of the fp16 rate on Blackwell Ultra") {
+  // Blackwell Ultra data sheet: 330 TOPS sparse on a GB300, whose fp16 is 5 PFLOP/s sparse.
+  CHECK(peak_flops(load_machine("gb300"), ComputeFormat::int8).flops.value ==
+        doctest::Approx(bf16_peak("gb300") * 0.330 / 5));
+  CHECK(peak_flops(load_machine("b300"), ComputeFormat::int8).flops.value < bf16_peak("b300") / 10);
+}
+
+TEST_CASE("a GB10 multiplies bf16 faster than half of GeForce's rate allows") {
+  // cuBLASLt GEMMs reach 85 TFLOP/s; half rate would be 48 SMs x 512 x 2.55 GHz = 62.7.
+  CHECK(bf16_peak("gb10") == doctest::Approx(48 * 1024 * 2.55e9).epsilon(5e-3));
+}
+
+TEST_CASE("TPU links move, in one direction, what the documented bisection needs") {
+  // Two dimensions of a pod's torus cross the cut twice: v4 16x16x16, 512 links, 24 TB/s; v5e
+  // 16x16, 32 links, 1.6 TB/s; v6e 16x16, 32 links, 3.2 TB/s. A chip has 6, 4 and 4 links.
+  const auto link = [](const char* name, double links) {
+    return load_machine(name).links.front().bandwidth.value.value / links;
+  };
+  CHECK(link("tpu-v4", 6) == doctest::Approx(24e12 / 512).epsilon(0.07));
+  CHECK(link("tpu-v5e", 4) == doctest::Approx(1.6e12 / 32));
+  CHECK(link("tpu-v6e", 4) == doctest::Approx(3.2e12 / 32));
+}
+
 TEST_CASE("M4 Max is two chips, and M4 Pro is not M3 Ultra") {
   // github.com/youssofal/MTPLX/issues/64: 410 GB/s with 36 GB, 546 GB/s with 48 GB and more.
   CHECK(bandwidth("m4-max-410") == doctest::Approx(410e9));
