@@ -73,6 +73,15 @@ TEST_CASE("a GB10 multiplies bf16 faster than half of GeForce's rate allows") {
   CHECK(bf16_peak("gb10") == doctest::Approx(48 * 1024 * 2.55e9).epsilon(5e-3));
 }
 
+TEST_CASE("Hopper with six memory stacks has 60 MiB of L2, with five 50") {
+  // Device reports in public logs: H20 61440 KiB, H200 and H100 NVL 60 MB, H100 SXM 50 MB.
+  for (const char* name : {"h20", "h200", "h200-nvl", "h100-nvl", "gh200-96gb", "gh200-144gb"}) {
+    CAPTURE(name);
+    CHECK(load_machine(name).cache.size->value.value == doctest::Approx(60.0 * 1048576));
+  }
+  CHECK(load_machine("h100-sxm").cache.size->value.value == doctest::Approx(50.0 * 1048576));
+}
+
 TEST_CASE("TPU links move, in one direction, what the documented bisection needs") {
   // Two dimensions of a pod's torus cross the cut twice: v4 16x16x16, 512 links, 24 TB/s; v5e
   // 16x16, 32 links, 1.6 TB/s; v6e 16x16, 32 links, 3.2 TB/s. A chip has 6, 4 and 4 links.
