@@ -10,7 +10,7 @@
 namespace roofcast {
 namespace {
 
-constexpr std::uint64_t kBufferBytes = 64 * 1024;
+constexpr std::uint64_t kBufferBytes = 65536;
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,7 +29,7 @@ struct GgufArchitecture {
 
 /// Source of the rows: ggml-org/llama.cpp, the load_hparams part of each model
 /// (src/llama-model.cpp, src/models/*.cpp).
-const std::vector<GgufArchitecture>& gguf_architectures();
+std::span<const GgufArchitecture> gguf_architectures();
 
 /// nullptr when llama.cpp's name is not among the rows.
 const GgufArchitecture* find_gguf_architecture(std::string_view name);

@@ -79,6 +79,7 @@ inline constexpr std::array kNumberFormats = {
     NumberFormat{"iq1_m", 256, 448, ComputeKind::fp16, 29, "GGUF IQ1_M"},
     NumberFormat{"tq1_0", 256, 432, ComputeKind::fp16, 34, "GGUF TQ1_0"},
     NumberFormat{"tq2_0", 256, 528, ComputeKind::fp16, 35, "GGUF TQ2_0"},
+    NumberFormat{"q1_0", 128, 144, ComputeKind::fp16, 41, "GGUF Q1_0"},
 };
 
 /// Index of a row of `kNumberFormats`; specs store this one word instead of a name.

@@ -67,6 +67,7 @@ const std::array kExpected = {
     // ternary: 256 elements in 54 and 66 bytes
     Bits{"tq1_0", 1.6875},
     Bits{"tq2_0", 2.0625},
+    Bits{"q1_0", 1.125},
 };
 
 }  // namespace
