@@ -3,14 +3,14 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <initializer_list>
+#include <vector>
 
 namespace roofcast::detail {
 namespace {
 
 struct KeyGroup {
   std::string_view reason;
-  std::initializer_list<std::string_view> keys;
+  std::vector<std::string_view> keys;
 };
 
 constexpr std::string_view kTokens = "token ids and prompts";
