@@ -1,7 +1,6 @@
 #include "model/reference/gqa_block.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 
 #include "model/base/error.hpp"
@@ -88,12 +87,7 @@ void GqaBlock::fill(int thread, const WeightSource& weights) {
 
 void GqaBlock::make_cache(std::int64_t batch, std::int64_t capacity, Arenas& arenas) {
   cache_ = KvCache(batch, shape_.n_kv_heads, shape_.head_dim, capacity, arenas);
-  const auto heads = static_cast<std::size_t>(group());
-  AttentionPart empty;
-  empty.max.resize(heads);
-  empty.sum.resize(heads);
-  empty.out.resize(heads * static_cast<std::size_t>(shape_.head_dim));
-  parts_.assign(arenas.size(), Parts{empty, empty, empty});
+  attention_ = SplitAttention(static_cast<int>(arenas.size()), group(), shape_.head_dim);
 }
 
 void GqaBlock::run(StepContext& step, int thread) {
@@ -141,67 +135,21 @@ void GqaBlock::rotate_and_append(StepContext& step, int thread) {
 }
 
 void GqaBlock::attend(StepContext& step, int thread) {
-  const std::int64_t items = step.batch * shape_.n_kv_heads;
-  const std::int64_t tokens = step.position + 1;
-  const int threads = step.pool.size();
-  Parts& own = parts_[static_cast<std::size_t>(thread)];
-  own.head.item = own.tail.item = -1;
-  for (const AttentionPiece& piece : attention_pieces(items, tokens, thread, threads))
-    attend_piece(step, thread, piece);
-  if (!splits_items(items, tokens, threads)) return;
-  step.pool.barrier();
-  merge_parts(step, thread);
-}
-
-void GqaBlock::attend_piece(StepContext& step, int thread, const AttentionPiece& piece) {
-  Parts& own = parts_[static_cast<std::size_t>(thread)];
-  AttentionPart& part = piece.whole() ? own.whole : (piece.first ? own.head : own.tail);
-  part.item = piece.item;
-  part.last = piece.last;
   const std::int64_t dim = shape_.head_dim;
-  const std::int64_t sequence = piece.item / shape_.n_kv_heads;
-  const std::int64_t kv_head = piece.item % shape_.n_kv_heads;
-  step.kernels.attend(
-      {.q = step.activations.qkv.data() + sequence * qkv_.rows() + kv_head * group() * dim,
-       .group = group(),
-       .head_dim = dim,
-       .keys = cache_.keys(piece.item),
-       .values = cache_.values(piece.item),
-       .token0 = piece.token0,
-       .token1 = piece.token1,
-       .scale = 1.0F / std::sqrt(static_cast<float>(dim)),
-       .max = part.max.data(),
-       .sum = part.sum.data(),
-       .out = part.out.data()});
+  const AttentionTask task{.sequences = step.batch,
+                           .n_kv_heads = shape_.n_kv_heads,
+                           .group = group(),
+                           .head_dim = dim,
+                           .tokens = step.position + 1,
+                           .q = step.activations.qkv.data(),
+                           .q_stride = qkv_.rows(),
+                           .keys = [this](std::int64_t item) { return cache_.keys(item); },
+                           .values = [this](std::int64_t item) { return cache_.values(item); },
+                           .out = step.activations.attention.data()};
+  const AttentionReads reads = attention_.run(task, step.kernels, step.pool, thread);
   Traffic& bytes = step.recorder.bytes(thread, op_attention_);
-  // The newest token was written a moment ago; what it costs is counted as a write.
-  const std::int64_t cached = piece.token1 - piece.token0 - (piece.last ? 1 : 0);
-  bytes.kv_read += bf16_bytes(cached * 2 * dim);
-  bytes.activations += bf16_bytes(group() * dim * (piece.first ? 2 : 1));
-  if (piece.whole()) store_output(step, part);
-}
-
-void GqaBlock::merge_parts(StepContext& step, int thread) {
-  AttentionPart& head = parts_[static_cast<std::size_t>(thread)].head;
-  if (head.item < 0) return;
-  for (auto next = static_cast<std::size_t>(thread) + 1; next < parts_.size(); ++next) {
-    const AttentionPart& tail = parts_[next].tail;
-    if (tail.item != head.item) continue;
-    merge_part(tail, shape_.head_dim, head);
-    if (tail.last) break;
-  }
-  store_output(step, head);
-}
-
-void GqaBlock::store_output(StepContext& step, const AttentionPart& part) const {
-  const std::int64_t dim = shape_.head_dim;
-  // Items are sequence-major and groups of heads adjacent, so an item's outputs are adjacent too.
-  Bf16* const out = step.activations.attention.data() + part.item * group() * dim;
-  for (std::int64_t h = 0; h < group(); ++h) {
-    const float scale = 1.0F / part.sum[static_cast<std::size_t>(h)];
-    for (std::int64_t d = h * dim; d < (h + 1) * dim; ++d)
-      out[d] = float_to_bf16(part.out[static_cast<std::size_t>(d)] * scale);
-  }
+  bytes.kv_read += bf16_bytes(reads.older_tokens * 2 * dim);
+  bytes.activations += bf16_bytes(group() * dim * (2 * reads.items_started + reads.items_joined));
 }
 
 }  // namespace roofcast

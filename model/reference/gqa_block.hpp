@@ -1,11 +1,9 @@
 #pragma once
 
-#include <array>
-
 #include "model/attention/gqa_shape.hpp"
+#include "model/reference/cpu/split_attention.hpp"
 #include "model/reference/kv_cache.hpp"
 #include "model/reference/layer_setup.hpp"
-#include "model/reference/split_attention.hpp"
 #include "model/reference/step_context.hpp"
 
 namespace roofcast {
@@ -33,16 +31,7 @@ class GqaBlock {
   void load_vectors(const LayerSetup& setup);
   void rotate_and_append(StepContext& step, int thread);
   void attend(StepContext& step, int thread);
-  void attend_piece(StepContext& step, int thread, const AttentionPiece& piece);
-  void merge_parts(StepContext& step, int thread);
-  void store_output(StepContext& step, const AttentionPart& part) const;
   std::int64_t group() const { return shape_.n_heads / shape_.n_kv_heads; }
-
-  /// Parts of one thread: a whole item passes through `whole`, the start of an item that another
-  /// thread continues stays in `head`, the continuation of another's in `tail`.
-  struct Parts {
-    AttentionPart whole, head, tail;
-  };
 
   GqaShape shape_;
   int layer_;
@@ -50,7 +39,7 @@ class GqaBlock {
   PackedMatrix qkv_, out_;
   std::vector<Bf16> qkv_bias_, out_bias_, q_norm_, k_norm_;
   KvCache cache_;
-  std::vector<Parts> parts_;  // by thread
+  SplitAttention attention_;
 };
 
 }  // namespace roofcast

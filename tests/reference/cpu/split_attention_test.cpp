@@ -1,4 +1,4 @@
-#include "model/reference/split_attention.hpp"
+#include "model/reference/cpu/split_attention.hpp"
 
 #include <doctest/doctest.h>
 
