@@ -41,6 +41,8 @@ class DecodeEngine {
 
   /// The spec as run, with only the layers asked for.
   const ArchitectureSpec& spec() const { return spec_; }
+  /// The model's operators, at an arbitrary shape; recorder() is in the same order.
+  const OperatorList& operators() const { return operators_.operators(); }
   const StepRecorder& recorder() const { return recorder_; }
   ThreadPool& pool() { return pool_; }
   IsaLevel isa() const { return kernels_.isa; }

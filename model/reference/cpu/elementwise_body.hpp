@@ -39,23 +39,39 @@ void add_norm(const NormArgs& a) {
 
 inline constexpr std::int64_t kMaxHeadDim = 1024;
 
+/// The head in fp32, normalised when there are norm weights. head_dim is a multiple of kLanes.
+template <typename S>
+void load_head(const RotateArgs& a, float* head) {
+  typename S::Floats squares = S::zero();
+  for (std::int64_t i = 0; i < a.head_dim; i += S::kLanes) {
+    const typename S::Floats x = S::load_bf16(a.in + i);
+    squares = S::fma(x, x, squares);
+    S::store(head + i, x);
+  }
+  if (a.norm_weight == nullptr) return;
+  const float factor = inverse_rms<S>(S::horizontal_sum(squares), a.head_dim, a.epsilon);
+  for (std::int64_t i = 0; i < a.head_dim; i += S::kLanes)
+    S::store(head + i,
+             S::mul(S::mul(S::load(head + i), S::set(factor)), S::load_bf16(a.norm_weight + i)));
+}
+
 template <typename S>
 void rotate_head(const RotateArgs& a) {
-  float head[kMaxHeadDim];
-  for (std::int64_t i = 0; i < a.head_dim; ++i) head[i] = S::to_float(a.in[i]);
-  if (a.norm_weight != nullptr) {
-    float squares = 0.0F;
-    for (std::int64_t i = 0; i < a.head_dim; ++i) squares += head[i] * head[i];
-    const float factor = inverse_rms<S>(squares, a.head_dim, a.epsilon);
-    for (std::int64_t i = 0; i < a.head_dim; ++i)
-      head[i] = head[i] * factor * S::to_float(a.norm_weight[i]);
-  }
+  alignas(64) float head[kMaxHeadDim];
+  load_head<S>(a, head);
   const std::int64_t half = a.head_dim / 2;
-  for (std::int64_t i = 0; i < half; ++i) {
-    const float low = head[i];
-    const float high = head[i + half];
-    a.out[i] = S::to_bf16(low * a.cosine[i] - high * a.sine[i]);
-    a.out[i + half] = S::to_bf16(high * a.cosine[i] + low * a.sine[i]);
+  const std::int64_t whole = half / S::kLanes * S::kLanes;
+  for (std::int64_t i = 0; i < whole; i += S::kLanes) {
+    const typename S::Floats low = S::load(head + i);
+    const typename S::Floats high = S::load(head + half + i);
+    const typename S::Floats cosine = S::load(a.cosine + i);
+    const typename S::Floats sine = S::load(a.sine + i);
+    S::store_bf16(a.out + i, S::sub(S::mul(low, cosine), S::mul(high, sine)));
+    S::store_bf16(a.out + half + i, S::fma(high, cosine, S::mul(low, sine)));
+  }
+  for (std::int64_t i = whole; i < half; ++i) {
+    a.out[i] = S::to_bf16(head[i] * a.cosine[i] - head[i + half] * a.sine[i]);
+    a.out[i + half] = S::to_bf16(head[i + half] * a.cosine[i] + head[i] * a.sine[i]);
   }
 }
 

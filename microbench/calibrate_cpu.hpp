@@ -1,0 +1,52 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hardware/src/calibration.hpp"
+#include "hardware/src/machine_spec.hpp"
+#include "microbench/shared/fit.hpp"
+#include "microbench/shared/sampling.hpp"
+#include "model/reference/cpu/isa.hpp"
+
+namespace roofcast {
+
+/// What a long measurement is at, and how much of it is done (0 .. 1).
+using Progress = std::function<void(std::string_view what, double done)>;
+
+struct CalibrateOptions {
+  bool quick = false;                          // under a minute instead of under ten
+  int threads = 0;                             // 0: one per physical core
+  std::optional<IsaLevel> isa = std::nullopt;  // the fastest there is when empty
+  std::string date = {};                       // "2026-11-30"; today (UTC) when empty
+};
+
+/// One point as measured, for a table beside the calibration.
+struct CalibrationPoint {
+  std::string benchmark;
+  std::string label;
+  double bytes = 0.0;
+  double flops = 0.0;
+  SteadyTiming measured;
+  double predicted_s = 0.0;  // by the fitted constants at this point's reference
+};
+
+/// What measuring this CPU came to. Constants hold at the median of the reference reads; each was
+/// fitted relative to the reference of its own moment.
+struct CpuCalibration {
+  MachineSpec machine;
+  Calibration calibration;
+  std::vector<CalibrationPoint> points;
+  double region_s = 0.0;  // waking all threads once
+  int redone = 0;         // points thrown away because the machine changed under them
+  int unsteady = 0;       // points kept although it changed in their last try too
+};
+
+/// Measures read bandwidth, GEMM, attention, elementwise kernels and the barrier of this CPU with
+/// the reference engine's kernels. Throws IoError when memory does not suffice.
+CpuCalibration calibrate_cpu(const CalibrateOptions& options, const Progress& progress);
+
+}  // namespace roofcast

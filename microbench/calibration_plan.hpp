@@ -1,0 +1,30 @@
+#pragma once
+
+#include <vector>
+
+#include "microbench/shared/cpu_bench.hpp"
+#include "microbench/shared/sampling.hpp"
+
+namespace roofcast {
+
+/// Which points a calibration measures and for how long.
+struct CalibrationPlan {
+  std::vector<CpuBench> benches;  // in random order, so that drift does not look like a trend
+  StoppingRule rule;
+  double budget_s = 0.0;  // for all points together
+};
+
+/// Rules for the next point: as planned while time allows, else shorter and without retries.
+struct PointRules {
+  StoppingRule stopping;
+  DriftRule drift;
+};
+PointRules rules_for_next(const CalibrationPlan& plan, std::size_t points_done, double spent_s);
+
+/// Bytes that the slabs have to hold together.
+std::size_t plan_bytes(bool quick);
+
+/// Shapes are round numbers, not those of a catalogue model: validation is on other shapes.
+CalibrationPlan make_calibration_plan(CpuEnvironment& environment, bool quick);
+
+}  // namespace roofcast

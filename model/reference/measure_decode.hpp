@@ -1,0 +1,52 @@
+#pragma once
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "microbench/shared/sampling.hpp"
+#include "model/reference/decode_engine.hpp"
+
+namespace roofcast {
+
+struct MeasureOptions {
+  EngineOptions engine = {};
+  StoppingRule stopping = {.min_samples = 20, .half_width = 0.005, .max_seconds = 3.0};
+  DriftRule drift = {};
+};
+
+/// One operator of the model's list as measured: all its layers together, per step.
+struct OperatorMeasurement {
+  std::string_view name;
+  int layer_class = -1;
+  double count = 1.0;  // layers
+  Seconds seconds;     // median over the steps
+  Traffic bytes;       // counted by the kernels, not by the model
+};
+
+/// Decode steps at one batch and context.
+struct StepMeasurement {
+  std::int64_t batch = 0;
+  std::int64_t context = 0;
+  TimingSummary step;
+  std::vector<OperatorMeasurement> operators;  // in the order of the model's list
+  Traffic bytes;                               // of the whole step
+  BytesPerSecond reference_read;               // around this point, by all threads
+  FlopsPerSecond reference_dot;
+  int redone = 0;      // times the point was thrown away because the machine changed
+  bool steady = true;  // false: it changed in the last try too
+};
+
+/// Told of each point before it is measured, and how much is done (0 .. 1).
+using MeasureProgress = std::function<void(std::string_view what, double done)>;
+
+/// Measures decode steps of `spec` at every batch x context, contexts outermost. Every step of a
+/// point starts from the same context. Each point stands between two looks at the machine, and is
+/// measured again while they differ. Throws what DecodeEngine throws.
+std::vector<StepMeasurement> measure_decode(const ArchitectureSpec& spec,
+                                            const std::vector<std::int64_t>& batches,
+                                            const std::vector<std::int64_t>& contexts,
+                                            const MeasureOptions& options,
+                                            const MeasureProgress& progress);
+
+}  // namespace roofcast

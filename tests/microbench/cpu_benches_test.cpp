@@ -1,0 +1,51 @@
+#include <doctest/doctest.h>
+
+#include <stdexcept>
+
+#include "microbench/cpu_attention/cpu_attention.hpp"
+#include "microbench/cpu_barrier/cpu_barrier.hpp"
+#include "microbench/cpu_elementwise/cpu_elementwise.hpp"
+#include "microbench/cpu_gemm/cpu_gemm.hpp"
+#include "microbench/cpu_read/cpu_read.hpp"
+
+namespace roofcast {
+namespace {
+
+constexpr StoppingRule kBrief{.min_samples = 2, .half_width = 1.0, .max_seconds = 0.01};
+
+TEST_CASE("every CPU benchmark runs, and counts bytes and FLOPs as the model's operators do") {
+  CpuEnvironment environment(2, std::nullopt, 0);
+  const CpuBench read = cold_read_bench(environment, 1 << 20);
+  CHECK(read.bytes == 1048576.0);
+  const CpuBench hot = hot_read_bench(environment, 1 << 20);
+  // W 48 x 64, x 3 x 64, y 3 x 48 in bf16; 2 x 3 x 48 x 64 FLOPs.
+  const CpuBench gemm = gemm_bench(environment, {48, 64, 3});
+  CHECK(gemm.bytes == 2.0 * (48 * 64 + 3 * 64 + 3 * 48));
+  CHECK(gemm.flops == 18432.0);
+  // 2 sequences x 100 tokens x K and V of 2 heads x 32, and q and out of 4 heads x 32.
+  const CpuBench attention = attention_bench(environment, {2, 4, 2, 32, 100});
+  CHECK(attention.bytes == 2.0 * (2 * 100 * 2 * 2 * 32 + 2 * 2 * 4 * 32));
+  CHECK(attention.flops == 4.0 * 2 * 4 * 32 * 101);
+  CHECK(attention.work1 == 2.0);  // 2 sequences x 2 kv heads / 2 cores
+  CHECK(attention.work2 == 4.0);
+  for (const CpuBench& bench : {read, hot, gemm, attention, norm_bench(environment, 3, 64),
+                                activation_bench(environment, 3, 100),
+                                rotary_bench(environment, 2, 3, 32), barrier_bench(environment)}) {
+    CAPTURE(bench.benchmark);
+    CHECK(time_nodes(environment.pool, bench.work, kBrief).median_s > 0.0);
+  }
+  CHECK(time_region(environment, kBrief).median_s > 0.0);
+  const Reference reference = environment.look();
+  CHECK(reference.read_bandwidth > 1e6);
+  CHECK(reference.dot_rate > 1e6);
+}
+
+TEST_CASE("shapes beyond the benchmark's memory are refused") {
+  CpuEnvironment environment(1, std::nullopt, 0);
+  const auto rows = static_cast<std::int64_t>(environment.slabs.bytes_per_thread()) / 1024 + 16;
+  CHECK_THROWS_AS(gemm_bench(environment, {rows, 1024, 1}), std::invalid_argument);
+  CHECK_THROWS_AS(attention_bench(environment, {64, 8, 8, 128, 1 << 20}), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace roofcast
