@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "model/architecture/hf_families.hpp"
 
 namespace roofcast::detail {
@@ -21,7 +23,14 @@ struct Indexer {
   std::int64_t topk = 0;
 };
 
-Indexer read_indexer(HfReader& text) {
+/// The models' own code and the engines keep index keys in fp8 with one fp32 scale per key of 128
+/// elements, whatever the format of the weights (DeepSeek-V3.2-Exp, inference/model.py).
+Indexer read_indexer(HfModel& model) {
+  HfReader& text = model.text;
+  Storage& storage = model.spec.formats[Component::indexer];
+  storage = storage_of(*find_format("fp8_e4m3"));
+  storage.bits = 8.0 + 32.0 / 128.0;
+  text.defaulted("indexer_cache_format", "fp8_e4m3 and a scale per 128: 8.25 bits");
   return {text.integer("index_n_heads"), text.integer("index_head_dim"),
           text.integer("index_topk", kMaxCount)};
 }
@@ -55,8 +64,10 @@ FfnPerLayer read_deepseek_ffn(HfModel& model) {
   moe.shared_expert_dim = moe.n_shared_experts > 0 ? moe.expert_dim : 0;
   const auto method = text.optional_string("topk_method");
   moe.router_bias = method.value_or("noaux_tc") == "noaux_tc";
-  moe.latent_dim =
-      text.has("routed_expert_hidden_size") ? text.integer("routed_expert_hidden_size") : 0;
+  if (text.has("routed_expert_hidden_size")) {
+    moe.latent_dim = text.integer("routed_expert_hidden_size");
+    moe.latent_norm = text.boolean_or("latent_moe_use_norm", false);
+  }
   const std::int64_t first = text.integer_or("first_k_dense_replace", 0, kMaxHfLayers);
   const std::int64_t step = text.integer_or("moe_layer_freq", 1, kMaxHfLayers, 1);
   return mixed_ffn(model, read_dense(model), moe,
@@ -74,7 +85,7 @@ void read_deepseek(HfModel& model) {
 void read_deepseek_sparse(HfModel& model) {
   read_base(model);
   const MlaShape shape = read_mla_shape(model);
-  const Indexer indexer = read_indexer(model.text);
+  const Indexer indexer = read_indexer(model);
   model.spec.mtp_layers = model.text.integer_or("num_nextn_predict_layers", 0, 64);
   const SparseLatentAttention mixer{shape, indexer.n_heads, indexer.head_dim, indexer.topk};
   const FfnPerLayer ffns = read_deepseek_ffn(model);
@@ -96,7 +107,7 @@ void read_deepseek_v4(HfModel& model) {
   base.window = text.integer("sliding_window", kMaxCount);
   if (text.integer_or("num_key_value_heads", 1, kMaxHfDimension, 1) != 1)
     text.refuse("num_key_value_heads", "expected 1: this attention has one key-value head");
-  const Indexer indexer = read_indexer(text);
+  const Indexer indexer = read_indexer(model);
   const auto ratios = text.integers("compress_ratios", kMaxHfDimension);
   model.spec.mtp_layers = text.integer_or("num_nextn_predict_layers", 0, 64);
   const auto layers = static_cast<std::size_t>(model.n_layers);
@@ -130,7 +141,13 @@ void read_deepseek_v4(HfModel& model) {
                     "active parameters, are not counted",
                     text.dotted("hc_mult")));
   }
-  build_layers(model, mixers, every_layer(model, "moe", moe));
+  // The first layers pick experts by token id: no scores to correct, so no bias.
+  const std::int64_t hashed = text.integer_or("num_hash_layers", 0, kMaxHfLayers);
+  FfnPerLayer ffns = every_layer(model, "moe", moe);
+  moe.router_bias = false;
+  for (std::size_t i = 0; i < std::min(ffns.size(), static_cast<std::size_t>(hashed)); ++i)
+    ffns[i] = {"hash_moe", moe};
+  build_layers(model, mixers, ffns);
 }
 
 void read_minimax_m3(HfModel& model) {

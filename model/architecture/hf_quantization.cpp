@@ -102,6 +102,10 @@ Storage mean_storage(const Tally& tally) {
 
 void apply(HfModel& model, const QuantRules& rules, const Storage& unquantised) {
   std::map<Component, Tally> tallies;
+  // Components of which the model has nothing take the rule's format, too.
+  for (const Component component : kWeightComponents)
+    if (rules.base && base_reaches(rules, component))
+      model.spec.formats[component] = *rules.base;
   for_each_matrix(model.spec, [&](const ModelMatrix& matrix) {
     if (matrix.elements > 0.0)
       tallies[matrix.component].add(storage_of_matrix(rules, matrix, unquantised), matrix.elements);
@@ -142,8 +146,8 @@ void read_formats(HfModel& model, const Document* hf_quant_config) {
   const Storage unquantised = storage_of(read_dtype(model));
   Formats& formats = model.spec.formats;
   for (const Component component : kWeightComponents) formats[component] = unquantised;
-  for (const Component component : {Component::k, Component::v, Component::indexer,
-                                    Component::conv_state, Component::activations})
+  for (const Component component :
+       {Component::k, Component::v, Component::conv_state, Component::activations})
     formats[component] = unquantised;
   read_state_dtype(model);
   if (const auto rules = read_rules(model, hf_quant_config)) apply(model, *rules, unquantised);

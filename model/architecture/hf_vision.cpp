@@ -100,7 +100,7 @@ void read_vision(HfModel& model) {
     root.warn("vision_config: the vision tower's weights are not counted");
     return;
   }
-  model.spec.resident.push_back({"vision", *params});
+  model.spec.resident.push_back({"vision tower", *params});
   root.read(kKey, fmt::format("resident, not read: {:.4g} B parameters", *params / 1e9));
 }
 

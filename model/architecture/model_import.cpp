@@ -1,0 +1,136 @@
+#include "model/architecture/model_import.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+
+#include "model/architecture/architecture_yaml.hpp"
+#include "model/architecture/census_formats.hpp"
+#include "model/architecture/gguf_import.hpp"
+#include "model/architecture/hf_config.hpp"
+#include "model/architecture/safetensors_model.hpp"
+
+namespace roofcast {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kConfig = "config.json";
+constexpr std::string_view kQuantConfig = "hf_quant_config.json";
+
+bool is_there(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+bool is_folder(const fs::path& path) {
+  std::error_code error;
+  return fs::is_directory(path, error);
+}
+
+Document read_json(const std::string& path) { return parse_json(read_text_file(path), path); }
+
+/// Formats as safetensors spell them, in lower case; packed words have none of their own.
+std::optional<FormatId> format_of_dtype(std::string_view name) {
+  if (name == "f8_e4m3") return find_format("fp8_e4m3");
+  if (name == "f8_e5m2") return find_format("fp8_e5m2");
+  if (name == "bf16" || name == "f16" || name == "f32") return find_format(name);
+  return std::nullopt;
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+void refine_from_weights(ImportedModel& model, const std::string& folder) {
+  const SafetensorsModel weights = read_safetensors_model(folder);
+  if (weights.tensors.empty()) {
+    model.warnings.push_back(fmt::format(
+        "{}: no weight files beside the index, so formats are the config's", weights.index_file));
+    return;
+  }
+  std::vector<StoredTensor> tensors;
+  tensors.reserve(weights.tensors.size());
+  for (const SafetensorsTensor& tensor : weights.tensors)
+    tensors.push_back({.name = tensor.name,
+                       .format = lower(tensor.dtype),
+                       .rank = tensor.shape.size(),
+                       .elements = tensor.elements,
+                       .bytes = tensor.bytes});
+  const auto n_layers = static_cast<int>(model.spec.layers.size());
+  set_formats_from_census(model, take_census(tensors, place_hf_tensor, n_layers), format_of_dtype);
+}
+
+ImportedModel import_config_file(const std::string& path) {
+  const Document config = read_json(path);
+  if (!path.ends_with(kConfig)) return import_hf_config(config);
+  const std::string quant =
+      path.substr(0, path.size() - kConfig.size()) + std::string(kQuantConfig);
+  if (!is_there(quant)) return import_hf_config(config);
+  const Document quantization = read_json(quant);
+  return import_hf_config(config, &quantization);
+}
+
+ImportedModel import_folder(const fs::path& folder) {
+  const fs::path config = folder / kConfig;
+  if (is_there(config)) {
+    ImportedModel model = import_config_file(config.string());
+    if (looks_like_safetensors(folder.string())) refine_from_weights(model, folder.string());
+    return model;
+  }
+  if (looks_like_gguf(folder.string())) return import_gguf(folder.string());
+  throw SpecError(place_message(folder.string(), {}, "",
+                                "expected a folder with a config.json or a GGUF file"));
+}
+
+ImportedModel import_beside_weights(const std::string& path) {
+  const fs::path folder = fs::path(path).parent_path();
+  if (!is_there(folder / kConfig))
+    throw SpecError(place_message(
+        path, {}, "", "weights alone do not say what they are: expected a config.json beside"));
+  ImportedModel model = import_config_file((folder / kConfig).string());
+  refine_from_weights(model, path);
+  return model;
+}
+
+/// What the file begins with: "GGUF", or its first character that is no blank.
+std::string first_bytes(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string start(4, '\0');
+  in.read(start.data(), 4);
+  if (start == "GGUF") return start;
+  in.clear();
+  in.seekg(0);
+  char c = ' ';
+  while (in.get(c) && std::isspace(static_cast<unsigned char>(c)) != 0) {
+  }
+  return std::string(1, c);
+}
+
+ImportedModel import_yaml(const std::string& path) {
+  ImportedModel model;
+  model.spec = read_architecture(parse_yaml(read_text_file(path), path));
+  return model;
+}
+
+}  // namespace
+
+ImportedModel import_model_path(const std::string& path) {
+  if (!is_there(path)) throw IoError(place_message(path, {}, "", "no such file or folder"));
+  if (is_folder(path)) return import_folder(path);
+  if (path.ends_with(kQuantConfig))
+    throw SpecError(place_message(path, {}, "", "expected the config.json that this belongs to"));
+  if (looks_like_gguf(path)) return import_gguf(path);
+  if (looks_like_safetensors(path)) return import_beside_weights(path);
+  if (path.ends_with(".json")) return import_config_file(path);
+  if (path.ends_with(".yaml") || path.ends_with(".yml")) return import_yaml(path);
+  const std::string start = first_bytes(path);
+  if (start == "GGUF") return import_gguf(path);
+  return start == "{" ? import_config_file(path) : import_yaml(path);
+}
+
+}  // namespace roofcast
