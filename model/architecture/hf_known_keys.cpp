@@ -159,6 +159,7 @@ const std::array kIgnored = {
               "rescale_every",
               "partial_rotary_type",
               "postnorm",
+              "do_layer_norm_before",
               "use_mla_lora_norm",
               "embedding_scale",
               "sparse_score_type"}},

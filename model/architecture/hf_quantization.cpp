@@ -16,7 +16,7 @@ constexpr std::array kWeightComponents = {Component::attention,      Component::
                                           Component::router,         Component::embedding,
                                           Component::lm_head};
 
-/// The type in which everything unquantised is stored.
+/// The type in which an engine holds everything unquantised.
 FormatId read_dtype(HfModel& model) {
   for (HfReader* part : {&model.text, &model.root}) {
     const std::string_view key = part->first_of({"dtype", "torch_dtype"});
@@ -24,8 +24,11 @@ FormatId read_dtype(HfModel& model) {
     const std::string name = part->string(key);
     const auto format = find_format(name);
     if (!format) part->fail(key, fmt::format("expected a number format, got {}", in_quotes(name)));
-    if (format->name() == "fp32")
-      part->warn("weights are stored in fp32; most engines serve them in 16 bits");
+    if (format->name() == "fp32") {
+      part->warn(
+          "the weights are stored in fp32; engines load them in 16 bits, as is assumed here");
+      return FormatId{};
+    }
     return *format;
   }
   model.text.defaulted("dtype", "bf16");
@@ -104,8 +107,7 @@ void apply(HfModel& model, const QuantRules& rules, const Storage& unquantised) 
   std::map<Component, Tally> tallies;
   // Components of which the model has nothing take the rule's format, too.
   for (const Component component : kWeightComponents)
-    if (rules.base && base_reaches(rules, component))
-      model.spec.formats[component] = *rules.base;
+    if (rules.base && base_reaches(rules, component)) model.spec.formats[component] = *rules.base;
   for_each_matrix(model.spec, [&](const ModelMatrix& matrix) {
     if (matrix.elements > 0.0)
       tallies[matrix.component].add(storage_of_matrix(rules, matrix, unquantised), matrix.elements);
