@@ -2,15 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cctype>
 #include <filesystem>
 #include <fstream>
 
 #include "model/architecture/architecture_yaml.hpp"
-#include "model/architecture/census_formats.hpp"
 #include "model/architecture/gguf_import.hpp"
 #include "model/architecture/hf_config.hpp"
+#include "model/architecture/safetensors_import.hpp"
 #include "model/architecture/safetensors_model.hpp"
 
 namespace roofcast {
@@ -32,37 +31,12 @@ bool is_folder(const fs::path& path) {
 
 Document read_json(const std::string& path) { return parse_json(read_text_file(path), path); }
 
-/// Formats as safetensors spell them, in lower case; packed words have none of their own.
-std::optional<FormatId> format_of_dtype(std::string_view name) {
-  if (name == "f8_e4m3") return find_format("fp8_e4m3");
-  if (name == "f8_e5m2") return find_format("fp8_e5m2");
-  if (name == "bf16" || name == "f16" || name == "f32") return find_format(name);
-  return std::nullopt;
-}
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
-void refine_from_weights(ImportedModel& model, const std::string& folder) {
-  const SafetensorsModel weights = read_safetensors_model(folder);
-  if (weights.tensors.empty()) {
+void refine_from_weights(ImportedModel& model, const std::string& path) {
+  const SafetensorsModel weights = read_safetensors_model(path);
+  set_formats_from_safetensors(model, weights);
+  if (weights.tensors.empty())
     model.warnings.push_back(fmt::format(
         "{}: no weight files beside the index, so formats are the config's", weights.index_file));
-    return;
-  }
-  std::vector<StoredTensor> tensors;
-  tensors.reserve(weights.tensors.size());
-  for (const SafetensorsTensor& tensor : weights.tensors)
-    tensors.push_back({.name = tensor.name,
-                       .format = lower(tensor.dtype),
-                       .rank = tensor.shape.size(),
-                       .elements = tensor.elements,
-                       .bytes = tensor.bytes});
-  const auto n_layers = static_cast<int>(model.spec.layers.size());
-  set_formats_from_census(model, take_census(tensors, place_hf_tensor, n_layers), format_of_dtype);
 }
 
 ImportedModel import_config_file(const std::string& path) {
