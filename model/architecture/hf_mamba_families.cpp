@@ -169,4 +169,59 @@ void read_mamba2(HfModel& model) {
   build_layers(model, every_layer(model, "mamba", mamba), every_layer(model, "none", NoFfn{}));
 }
 
+namespace {
+
+/// Rank of the step-size projection; "auto" is a sixteenth of the hidden size, rounded up.
+std::int64_t read_step_rank(HfModel& model, std::string_view key) {
+  HfReader& text = model.text;
+  const Value* found = text.node().find(key);
+  if (found != nullptr && !found->is_null() && found->scalar != "auto") return text.integer(key);
+  const std::int64_t rank = (model.spec.hidden_dim + 15) / 16;
+  text.derived(key, fmt::format("{} = hidden size / 16", rank));
+  return rank;
+}
+
+}  // namespace
+
+void read_mamba1(HfModel& model) {
+  HfReader& text = model.text;
+  read_base(model, {.tied = true});
+  refuse_if_set(model, "use_bias", "biases of these layers are not represented");
+  const Mamba1 mamba{.inner_dim = text.integer_or("intermediate_size", 2 * model.spec.hidden_dim,
+                                                  kMaxHfDimension, 1),
+                     .state_dim = text.integer_or("state_size", 16, kMaxHfDimension, 1),
+                     .dt_rank = read_step_rank(model, "time_step_rank"),
+                     .conv_kernel = text.integer_or("conv_kernel", 4, 1024, 1),
+                     .conv_bias = text.boolean_or("use_conv_bias", true)};
+  build_layers(model, every_layer(model, "mamba", mamba), every_layer(model, "none", NoFfn{}));
+}
+
+void read_jamba(HfModel& model) {
+  HfReader& text = model.text;
+  read_base(model);
+  const GqaShape shape = read_gqa(model, {.n_kv_heads = 8, .bias = BiasRule::none});
+  refuse_if_set(model, "mamba_proj_bias", "biases of these layers are not represented");
+  const Mamba1 mamba{.inner_dim = text.integer_or("mamba_expand", 2, 64, 1) * model.spec.hidden_dim,
+                     .state_dim = text.integer_or("mamba_d_state", 16, kMaxHfDimension, 1),
+                     .dt_rank = read_step_rank(model, "mamba_dt_rank"),
+                     .conv_kernel = text.integer_or("mamba_d_conv", 4, 1024, 1),
+                     .conv_bias = text.boolean_or("mamba_conv_bias", true),
+                     .inner_norms = true};
+  const std::int64_t period = text.integer_or("attn_layer_period", 8, kMaxHfLayers, 1);
+  const std::int64_t offset = text.integer_or("attn_layer_offset", 4, kMaxHfLayers);
+  MixerPerLayer mixers;
+  for (std::int64_t i = 0; i < model.n_layers; ++i)
+    mixers.push_back(i % period == offset ? NamedMixer{"attention", GroupedQueryAttention{shape}}
+                                          : NamedMixer{"mamba", mamba});
+  const DenseFfn dense = read_dense(model);
+  if (text.integer_or("num_experts", 16) <= 1)
+    return build_layers(model, mixers, every_layer(model, "dense", dense));
+  const MoeFfn moe = read_experts(model, {"num_experts"}, {"intermediate_size"});
+  const std::int64_t beat = text.integer_or("expert_layer_period", 2, kMaxHfLayers, 1);
+  const std::int64_t first = text.integer_or("expert_layer_offset", 1, kMaxHfLayers);
+  build_layers(model, mixers, mixed_ffn(model, dense, moe, [beat, first](std::int64_t i) {
+                 return i % beat == first;
+               }));
+}
+
 }  // namespace roofcast::detail

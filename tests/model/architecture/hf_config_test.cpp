@@ -204,6 +204,41 @@ TEST_CASE("layer_types must name a known kind once per layer") {
         "no error");
 }
 
+TEST_CASE("a kind with one sort of layer refuses others in layer_types") {
+  const std::string two = "[\"full_attention\", \"sliding_attention\"]";
+  CHECK(message_of(llama_with("num_hidden_layers", "2,\n\"layer_types\": " + two))
+            .starts_with("config.json:4:35: layer_types: expected one of full_attention, got "
+                         "\"sliding_attention\""));
+}
+
+TEST_CASE("known kinds that are not represented say why") {
+  CHECK(message_of("{\"model_type\": \"t5\"}") ==
+        "config.json:1:16: model_type: \"t5\": encoder-decoder models are not represented");
+}
+
+TEST_CASE("Mamba and Jamba configs give the published counts") {
+  // safetensors count of tiiuae/falcon-mamba-7b: 7.27e9
+  const ImportedModel falcon = import_text(
+      R"({"model_type": "falcon_mamba", "hidden_size": 4096, "intermediate_size": 8192,
+          "num_hidden_layers": 64, "state_size": 16, "time_step_rank": 256, "conv_kernel": 4,
+          "use_bias": false, "use_conv_bias": true, "tie_word_embeddings": false,
+          "vocab_size": 65024})");
+  CHECK(count_parameters(falcon.spec).total / 1e9 == doctest::Approx(7.27).epsilon(1e-3));
+  CHECK(cache_bytes(falcon.spec, 4096).kv.value == 0.0);
+  // Jamba 1.5 Mini: 52B total, 12B active (arXiv:2408.12570); 4 of 32 layers attend
+  const ImportedModel jamba = import_text(
+      R"({"model_type": "jamba", "attn_layer_offset": 4, "attn_layer_period": 8,
+          "expert_layer_offset": 1, "expert_layer_period": 2, "hidden_size": 4096,
+          "intermediate_size": 14336, "mamba_conv_bias": true, "mamba_d_conv": 4,
+          "mamba_d_state": 16, "mamba_dt_rank": 256, "mamba_expand": 2, "mamba_proj_bias": false,
+          "num_attention_heads": 32, "num_experts": 16, "num_experts_per_tok": 2,
+          "num_hidden_layers": 32, "num_key_value_heads": 8, "tie_word_embeddings": false,
+          "vocab_size": 65536})");
+  CHECK(count_parameters(jamba.spec).total / 1e9 == doctest::Approx(52).epsilon(0.01));
+  CHECK(count_parameters(jamba.spec).active / 1e9 == doctest::Approx(12).epsilon(0.02));
+  CHECK(kv_bytes_per_token(jamba.spec).value == 4.0 * 2 * 8 * 128 * 2);
+}
+
 TEST_CASE("an unknown kind is an UnsupportedError, so that callers can tell it apart") {
   CHECK_THROWS_AS(import_text("{\"model_type\": \"whisper\"}"), UnsupportedError);
   CHECK_THROWS_AS(import_text("{\"model_type\": \"gemma3n\", \"text_config\": {}}"),
