@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "model/architecture/byte_reader.hpp"
+#include "model/architecture/file_access.hpp"
 #include "model/base/error.hpp"
 
 namespace roofcast {
