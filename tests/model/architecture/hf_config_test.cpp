@@ -110,6 +110,25 @@ TEST_CASE("Gemma 3 1B keeps 139 MiB at 32768 tokens") {
   CHECK(cache_bytes(fixture("gemma-3-1b").spec, 32768).kv.value / kMiB == doctest::Approx(139.0));
 }
 
+TEST_CASE("Gemma 4 12B keeps 1.23 GiB at 131072 tokens with a q8_0 cache") {
+  // (40 local layers x 1024 tokens x 8 heads x 256 + 8 global x 131072 x 1 head x 512) x 2 x 34/32
+  // B
+  ArchitectureSpec spec = fixture("gemma-4-12b").spec;
+  spec.formats[Component::k] = spec.formats[Component::v] = storage_of(*find_format("q8_0"));
+  CHECK(cache_bytes(spec, 131072).kv.value / (1024.0 * kMiB) ==
+        doctest::Approx(1.23).epsilon(5e-3));
+}
+
+TEST_CASE("Gemma 4 E2B borrows the caches of 20 layers and looks its per-layer embeddings up") {
+  const ImportedModel model = fixture("gemma-4-e2b");
+  // Of 15 layers with caches of their own 12 are local (1 x 256) and 3 global (1 x 512).
+  CHECK(kv_bytes_per_token(model.spec).value == 12.0 * 2 * 256 * 2 + 3.0 * 2 * 512 * 2);
+  // A published count of 4.62 GB a token in bf16, the 35 x 262144 x 256 table left out; it has the
+  // K and V projections in it that the borrowing layers carry unused (0.04 GB).
+  CHECK(weight_bytes(model.spec).read_per_step_batch1.value / 1e9 ==
+        doctest::Approx(4.62).epsilon(0.015));
+}
+
 TEST_CASE("gpt-oss-20b keeps 3 GiB and twelve windows at 131072 tokens") {
   // 12 full layers x 2048 B x 131072 + 12 windows of 128 tokens
   CHECK(cache_bytes(fixture("gpt-oss-20b").spec, 131072).kv.value ==
