@@ -66,8 +66,11 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
   std::size_t best_distance = limit + 1;
   for (const std::string& candidate : candidates) {
     const std::string other = lower(candidate);
+    if (other == wanted) return candidate;
     std::size_t distance = edit_distance(wanted, other);
-    // "h100" for "h100-sxm": a shared beginning is a likelier slip than its edit distance says.
+    // "h100" means one of "h100-sxm", "h100-pcie", ... and not "h200", which is one edit away.
+    if (other.starts_with(wanted) && wanted.size() > 3) distance = 0;
+    // Other shared beginnings are likelier slips than their edit distance says.
     if (other.starts_with(wanted) || wanted.starts_with(other))
       distance = std::min(distance, limit);
     if (distance < best_distance) {

@@ -38,6 +38,7 @@ TEST_CASE("the nearest name is found by edit distance, whatever the case") {
 TEST_CASE("a name that begins like a candidate is taken for it") {
   CHECK(nearest_name("qwen3-coder", {"qwen3-8b", "qwen3-coder-480b-a35b"}) ==
         "qwen3-coder-480b-a35b");
+  CHECK(nearest_name("h100", {"a100-sxm-40gb", "h100-pcie", "h200"}) == "h100-pcie");
   CHECK(nearest_name("h200-141gb-sxm", {"b200", "h200"}) == "h200");
 }
 
