@@ -26,6 +26,7 @@ std::span<const Command> commands();
 Command predict_command();
 Command explain_command();
 Command sweep_command();
+Command calibrate_command();
 Command list_command();
 Command import_command();
 

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include "model/architecture/architecture_yaml.hpp"
+#include "model/architecture/model_import.hpp"
 #include "sim/cli/command.hpp"
-#include "sim/cli/inputs.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/report/prediction_report.hpp"
 #include "sim/report/spec_facts.hpp"
@@ -72,7 +72,7 @@ int run_import(const Options& options, Console& console) {
   if (!options.has("FILE"))
     throw UsageError("import: expected a file or folder, as in \"roofcast import config.json\"");
   Output output(options, console);
-  const ImportedModel model = import_model(options.text("FILE"));
+  const ImportedModel model = import_model_path(options.text("FILE"));
   for (const std::string& warning : model.warnings) warn(console, warning);
   Report report{.csv_table = "fields"};
   report.blocks = {totals(model.spec), attention_table(model.spec), field_table(model.fields),

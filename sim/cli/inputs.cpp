@@ -7,8 +7,7 @@
 
 #include "model/architecture/architecture_yaml.hpp"
 #include "model/architecture/catalogue.hpp"
-#include "model/architecture/gguf_import.hpp"
-#include "model/architecture/hf_config.hpp"
+#include "model/architecture/model_import.hpp"
 #include "model/base/error.hpp"
 #include "sim/cli/command_line.hpp"
 #include "sim/make_cost_model.hpp"
@@ -25,17 +24,6 @@ void add_override_rows(const std::vector<Override>& overrides, std::string_view 
   for (const Override& one : overrides)
     if (one.scope == scope)
       rows.push_back({one.scope + "." + one.key, one.value, "command line (--set)"});
-}
-
-constexpr std::string_view kConfigName = "config.json";
-
-/// The hf_quant_config.json beside a config.json; empty when there is none.
-std::string quantization_file(const std::string& config) {
-  if (!config.ends_with(kConfigName)) return {};
-  const std::string path =
-      config.substr(0, config.size() - kConfigName.size()) + "hf_quant_config.json";
-  std::error_code error;
-  return std::filesystem::exists(path, error) ? path : std::string();
 }
 
 bool is_yaml(const std::string& path) { return path.ends_with(".yaml") || path.ends_with(".yml"); }
@@ -58,23 +46,6 @@ FormatId format_option(const std::string& option, const std::string& name) {
 
 }  // namespace
 
-ImportedModel import_model(const std::string& path) {
-  if (is_yaml(path)) return {read_architecture(parse_yaml(read_text_file(path), path)), {}, {}};
-  if (looks_like_gguf(path)) return import_gguf(path);
-  if (path.ends_with("hf_quant_config.json"))
-    throw SpecError(place_message(path, {}, "",
-                                  "says how a model is quantised, not what it is: expected the "
-                                  "config.json beside it, with which it is read"));
-  std::error_code error;
-  const std::string config =
-      std::filesystem::is_directory(path, error) ? path + "/" + std::string(kConfigName) : path;
-  const Document document = parse_json(read_text_file(config), config);
-  const std::string quant = quantization_file(config);
-  if (quant.empty()) return import_hf_config(document);
-  const Document quant_document = parse_json(read_text_file(quant), quant);
-  return import_hf_config(document, &quant_document);
-}
-
 bool looks_like_path(const std::string& name) {
   for (const std::string_view ending : kModelFileEndings)
     if (name.ends_with(ending)) return true;
@@ -85,7 +56,7 @@ bool looks_like_path(const std::string& name) {
 ModelInput load_model(const std::string& name_or_path, const std::vector<Override>& overrides) {
   ModelInput input;
   if (looks_like_path(name_or_path) && !is_yaml(name_or_path)) {
-    ImportedModel imported = import_model(name_or_path);
+    ImportedModel imported = import_model_path(name_or_path);
     input.spec = overridden(imported.spec, name_or_path, overrides);
     input.warnings = std::move(imported.warnings);
     input.provenance = {{"model", input.spec.name, name_or_path}};

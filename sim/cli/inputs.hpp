@@ -5,7 +5,6 @@
 
 #include "hardware/src/machine.hpp"
 #include "model/architecture/architecture_spec.hpp"
-#include "model/architecture/import_report.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/cli/overrides.hpp"
 #include "sim/cost_model.hpp"
@@ -39,7 +38,7 @@ struct FormatChoice {
   std::string kv;       // of K and V, or "K/V" for one each
 };
 
-/// Reads a catalogue entry, a YAML file, or what `import_model` reads.
+/// Reads a catalogue entry, a YAML file, or what `import_model_path` reads.
 ModelInput load_model(const std::string& name_or_path, const std::vector<Override>& overrides);
 HardwareInput load_hardware_input(const std::string& name_or_path,
                                   const std::vector<Override>& overrides);
@@ -47,9 +46,6 @@ EngineInput load_engine(const std::string& name_or_path, const std::vector<Overr
 
 /// Throws UsageError for an unknown format.
 void apply_formats(const FormatChoice& choice, ArchitectureSpec& spec);
-
-/// Any model file or folder, with an account of its fields.
-ImportedModel import_model(const std::string& path);
 
 /// True for what means a file, not a catalogue name: it has a "/" or an ending of a model file, or
 /// exists.

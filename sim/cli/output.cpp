@@ -45,6 +45,10 @@ void write_report(const Report& report, const Options& options, Output& output,
   output.commit();
 }
 
+ProgressLine::Screen progress_screen(const Console& console) {
+  return console.err_is_terminal ? ProgressLine::Screen::terminal : ProgressLine::Screen::log;
+}
+
 void warn(Console& console, const std::string& text) {
   std::string line = text;
   std::replace(line.begin(), line.end(), '\n', ' ');

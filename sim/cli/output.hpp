@@ -7,6 +7,7 @@
 #include "sim/cli/command_line.hpp"
 #include "sim/cli/options.hpp"
 #include "sim/report/output_file.hpp"
+#include "sim/report/progress.hpp"
 #include "sim/report/report.hpp"
 
 namespace roofcast {
@@ -33,6 +34,9 @@ OutputFormat output_format(const Options& options);
 /// Writes the report and commits.
 void write_report(const Report& report, const Options& options, Output& output,
                   const Console& console);
+
+/// How progress shows on standard error.
+ProgressLine::Screen progress_screen(const Console& console);
 
 /// One line on standard error.
 void warn(Console& console, const std::string& text);

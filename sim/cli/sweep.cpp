@@ -138,9 +138,7 @@ void write_points(const SweepGrid& grid, const RowWriter& writer, Ttft ttft, uns
   const std::uint64_t chunk_size =
       std::clamp<std::uint64_t>(size / (std::uint64_t{threads} * 8), 1, kMaxChunk);
   const std::uint64_t chunks = (size + chunk_size - 1) / chunk_size;
-  Progress progress(console.err,
-                    console.err_is_terminal ? Progress::Screen::terminal : Progress::Screen::log,
-                    "points", size);
+  ProgressLine progress(console.err, progress_screen(console));
   OrderedWork work;
   work.chunks = chunks;
   work.threads = static_cast<unsigned>(std::min<std::uint64_t>(threads, chunks));
@@ -153,7 +151,11 @@ void write_points(const SweepGrid& grid, const RowWriter& writer, Ttft ttft, uns
     };
   };
   work.write = [&](std::string_view text) { output.write(text); };
-  work.tick = [&](std::uint64_t done) { progress.update(std::min(size, done * chunk_size)); };
+  work.tick = [&](std::uint64_t done) {
+    progress.update([&](double seconds) {
+      return progress_text("points", std::min(size, done * chunk_size), size, seconds);
+    });
+  };
   write_in_order(work);
 }
 

@@ -30,7 +30,8 @@ std::string human_number(ValueKind kind, double value) {
     case ValueKind::count:
       return format_count(value);
     case ValueKind::duration:
-      return format_si(value, "s");
+      // Fits leave traces of a time where there is none; no clock sees a picosecond.
+      return format_si(std::abs(value) < 1e-12 ? 0.0 : value, "s");
     case ValueKind::bytes:
       return format_si(value, "B");
     case ValueKind::byte_rate:

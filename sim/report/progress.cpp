@@ -36,26 +36,30 @@ std::string progress_text(const std::string& what, std::uint64_t done, std::uint
   return text + fmt::format(", {}/s, {}", rate_text, time_left((all - finished) / rate));
 }
 
-Progress::Progress(std::ostream& out, Screen screen, std::string what, std::uint64_t total)
-    : out_(out), screen_(screen), what_(std::move(what)), total_(total) {
+std::string share_text(std::string_view what, double done, double seconds) {
+  std::string text = fmt::format("{} ({:.0f} %)", what, std::floor(done * 100.0));
+  if (done > 0.0 && seconds > 0.0) text += ", " + time_left(seconds / done - seconds);
+  return text;
+}
+
+ProgressLine::ProgressLine(std::ostream& out, Screen screen) : out_(out), screen_(screen) {
   next_ = start_ + (screen_ == Screen::terminal ? Clock::duration(kTerminalFirst)
                                                 : Clock::duration(kLogFirst));
 }
 
-Progress::~Progress() {
+ProgressLine::~ProgressLine() {
   if (screen_ == Screen::terminal && line_shown_) out_ << "\r\x1b[K" << std::flush;
 }
 
-void Progress::update(std::uint64_t done) {
+void ProgressLine::update(const std::function<std::string(double)>& text) {
   const Clock::time_point now = Clock::now();
   if (now < next_) return;
-  const double seconds = std::chrono::duration<double>(now - start_).count();
-  const std::string text = progress_text(what_, done, total_, seconds);
+  const std::string line = text(std::chrono::duration<double>(now - start_).count());
   if (screen_ == Screen::terminal) {
-    out_ << "\r" << text << "\x1b[K" << std::flush;
+    out_ << "\r" << line << "\x1b[K" << std::flush;
     next_ = now + kTerminalEvery;
   } else {
-    out_ << text << "\n" << std::flush;
+    out_ << line << "\n" << std::flush;
     next_ = now + kLogEvery;
   }
   line_shown_ = true;

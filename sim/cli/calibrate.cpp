@@ -1,0 +1,57 @@
+#include <fmt/format.h>
+
+#include "hardware/src/calibration.hpp"
+#include "microbench/calibrate_cpu.hpp"
+#include "sim/cli/command.hpp"
+#include "sim/cli/output.hpp"
+#include "sim/report/calibration_report.hpp"
+
+namespace roofcast {
+namespace {
+
+std::vector<OptionRow> calibrate_options() {
+  return {
+      {"device", "DEVICE", "what to measure: cpu", "cpu"},
+      {"quick", "", "under a minute instead of under ten"},
+      {"threads", "N", "threads; one per physical core by default"},
+      {"output", "FILE", "the calibrated YAML, which appears whole or not at all"},
+      {"format", "FORMAT", "of the summary on standard output: table, json, csv or md", "table"}};
+}
+
+int run_calibrate(const Options& options, Console& console) {
+  options.choice("device", {"cpu"});
+  const OutputFormat format = output_format(options);
+  if (!options.has("output"))
+    throw UsageError("--output: missing, required: the file that receives the calibration");
+  CalibrateOptions request;
+  request.quick = options.has("quick");
+  if (options.has("threads"))
+    request.threads = static_cast<int>(options.integer("threads", 1, 4096));
+  Output output(options, console);
+  CpuCalibration result;
+  {
+    ProgressLine line(console.err, progress_screen(console));
+    result = calibrate_cpu(request, [&](std::string_view what, double done) {
+      line.update([&](double seconds) { return share_text(what, done, seconds); });
+    });
+  }
+  output.write(write_calibration_yaml(result.calibration, result.machine));
+  output.commit();
+  const Report report =
+      calibration_report(result.machine, result.calibration, result.redone, result.unsteady);
+  console.out << write_report(report, format, {.color = console.color});
+  return kExitOk;
+}
+
+}  // namespace
+
+Command calibrate_command() {
+  return {"calibrate",
+          "measures this machine and writes its calibrated YAML",
+          "",
+          "roofcast calibrate --device cpu --quick --output cpu.yaml",
+          calibrate_options,
+          run_calibrate};
+}
+
+}  // namespace roofcast
