@@ -8,7 +8,6 @@
 #include <unordered_set>
 
 #include "model/architecture/byte_reader.hpp"
-#include "model/architecture/file_access.hpp"
 #include "model/base/error.hpp"
 
 namespace roofcast {

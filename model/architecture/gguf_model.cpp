@@ -8,7 +8,6 @@
 #include <optional>
 #include <unordered_set>
 
-#include "model/architecture/file_access.hpp"
 #include "model/base/error.hpp"
 
 namespace roofcast {
@@ -51,29 +50,29 @@ std::string part_path(const PartName& name, int part) {
 }
 
 /// GGUF files of a folder, sorted; without projectors and with one entry for a split model.
-std::vector<std::string> models_in(const std::string& folder) {
+std::vector<std::string> models_in(const fs::path& folder) {
   std::vector<std::string> models;
-  for (const std::string& entry : folder_entries(folder)) {
-    if (!entry.ends_with(kEnding) || fs::path(entry).filename().string().starts_with("mmproj"))
-      continue;
-    const std::optional<PartName> part = part_of(entry);
-    models.push_back(part ? part_path(*part, 1) : entry);
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.ends_with(kEnding) || name.starts_with("mmproj")) continue;
+    const std::optional<PartName> part = part_of(entry.path().string());
+    models.push_back(part ? part_path(*part, 1) : entry.path().string());
   }
   std::sort(models.begin(), models.end());
   models.erase(std::unique(models.begin(), models.end()), models.end());
   return models;
 }
 
-std::string the_model_in(const std::string& folder) {
+std::string the_model_in(const fs::path& folder) {
   const std::vector<std::string> models = models_in(folder);
   if (models.size() == 1) return models.front();
   if (models.empty())
-    throw SpecError(place_message(folder, {}, "", "expected a .gguf file, got none"));
+    throw SpecError(place_message(folder.string(), {}, "", "expected a .gguf file, got none"));
   std::string names;
   for (std::size_t i = 0; i < models.size() && i < 8; ++i)
     names += (i == 0 ? "" : ", ") + fs::path(models[i]).filename().string();
   throw SpecError(place_message(
-      folder, {}, "",
+      folder.string(), {}, "",
       fmt::format("expected one model, got {}: {}; name one of them", models.size(), names)));
 }
 
@@ -110,7 +109,7 @@ GgufModel read_parts(const PartName& name, const std::string& path) {
          fmt::format("expected a part from 1 to {} in the name, got {}",
                      std::min(name.parts, kMaxParts), name.part));
   for (int part = 1; part <= name.parts; ++part)
-    if (!path_exists(part_path(name, part)))
+    if (!fs::exists(part_path(name, part)))
       fail(part_path(name, part), "", fmt::format("part {} of {} is missing", part, name.parts));
   GgufModel model;
   std::int64_t expected_tensors = -1;
@@ -140,7 +139,7 @@ const GgufValue* GgufModel::find(std::string_view key) const {
 }
 
 GgufModel read_gguf_model(const std::string& path) {
-  const std::string file = is_folder(path) ? the_model_in(path) : path;
+  const std::string file = fs::is_directory(path) ? the_model_in(path) : path;
   if (const std::optional<PartName> name = part_of(file)) return read_parts(*name, file);
   GgufModel model;
   GgufHeader header = read_gguf_header(file);
@@ -153,7 +152,9 @@ GgufModel read_gguf_model(const std::string& path) {
 }
 
 bool looks_like_gguf(const std::string& path) {
-  return is_folder(path) ? !models_in(path).empty() : path.ends_with(kEnding);
+  std::error_code error;
+  if (fs::is_directory(path, error)) return !models_in(path).empty();
+  return path.ends_with(kEnding);
 }
 
 }  // namespace roofcast

@@ -22,8 +22,6 @@ std::string_view text_key(const HfReader& root) {
 }
 
 [[noreturn]] void refuse_model_type(HfReader& part, const std::string& type) {
-  const std::string_view why = reason_to_refuse(type);
-  if (!why.empty()) part.refuse("model_type", fmt::format("{}: {}", in_quotes(type), why));
   part.refuse("model_type", fmt::format("{} is not a known model kind{}", in_quotes(type),
                                         did_you_mean(type, hf_model_types())));
 }
@@ -80,8 +78,6 @@ ImportedModel import_hf_config(const Document& config, const Document* hf_quant_
   model.spec.name = model_name(config, found.family->model_type);
   model.spec.source = config.file;
   found.family->read(model);
-  // A kind that knows one sort of layer must not be told of others.
-  if (!report.has(model.text.dotted("layer_types"))) read_layer_types(model, {"full_attention"});
   read_vision(model);
   read_formats(model, hf_quant_config);
   report_unused(config.root, {}, report);

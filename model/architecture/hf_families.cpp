@@ -20,7 +20,6 @@ constexpr std::array kFamilies = {
     HfFamily{"ernie4_5_moe", read_ernie4_5_moe},
     HfFamily{"exaone4", read_exaone4},
     HfFamily{"falcon", read_falcon},
-    HfFamily{"falcon_mamba", read_mamba1},
     HfFamily{"gemma", read_gemma},
     HfFamily{"gemma2", read_gemma2},
     HfFamily{"gemma3_text", read_gemma3},
@@ -40,14 +39,12 @@ constexpr std::array kFamilies = {
     HfFamily{"granitemoehybrid", read_granite_hybrid},
     HfFamily{"granitemoeshared", read_granitemoe},
     HfFamily{"internlm2", read_internlm2},
-    HfFamily{"jamba", read_jamba},
     HfFamily{"kimi_k2", read_deepseek},
     HfFamily{"kimi_linear", read_kimi_linear},
     HfFamily{"lfm2", read_lfm2},
     HfFamily{"lfm2_moe", read_lfm2_moe},
     HfFamily{"llama", read_llama},
     HfFamily{"llama4_text", read_llama4},
-    HfFamily{"mamba", read_mamba1},
     HfFamily{"mamba2", read_mamba2},
     HfFamily{"minimax", read_minimax_text},
     HfFamily{"minimax_m2", read_minimax_m2},
@@ -108,33 +105,7 @@ constexpr std::array kWrappers = {
     HfWrapper{"qwen3_vl_moe", "qwen3_vl_moe_text"},
 };
 
-/// Known kinds whose shape ArchitectureSpec does not represent.
-struct HfRefusal {
-  std::string_view model_type;
-  std::string_view why;
-};
-constexpr std::string_view kEncoder = "encoder-decoder models are not represented";
-constexpr std::array kRefusals = {
-    HfRefusal{"bart", kEncoder},
-    HfRefusal{"falcon_h1", "attention and state space side by side in a layer are not represented"},
-    HfRefusal{"gemma3n", "alternating updates (AltUp) and LAuReL blocks are not represented"},
-    HfRefusal{"gemma3n_text", "alternating updates (AltUp) and LAuReL blocks are not represented"},
-    HfRefusal{"hymba", "attention and state space side by side in a layer are not represented"},
-    HfRefusal{"mllama", "cross-attention to images is not represented"},
-    HfRefusal{"mt5", kEncoder},
-    HfRefusal{"recurrent_gemma", "real-gated linear recurrent units are not represented"},
-    HfRefusal{"rwkv", "RWKV's recurrence is not represented"},
-    HfRefusal{"t5", kEncoder},
-    HfRefusal{"whisper", kEncoder},
-};
-
 }  // namespace
-
-std::string_view reason_to_refuse(std::string_view model_type) {
-  for (const HfRefusal& refusal : kRefusals)
-    if (refusal.model_type == model_type) return refusal.why;
-  return {};
-}
 
 const HfFamily* find_hf_family(std::string_view model_type) {
   for (const HfFamily& family : kFamilies)

@@ -22,9 +22,6 @@ const HfFamily* find_hf_family(std::string_view model_type);
 /// All known types, wrappers included.
 std::vector<std::string> hf_model_types();
 
-/// Why a kind that is known is not represented; empty for all others.
-std::string_view reason_to_refuse(std::string_view model_type);
-
 /// `model_type` of a multimodal config whose language model sits in a map of its own.
 struct HfWrapper {
   std::string_view model_type;
@@ -98,13 +95,11 @@ void read_deepseek_sparse(HfModel& model);
 void read_deepseek_v4(HfModel& model);
 void read_minimax_m3(HfModel& model);
 
-// Layers with recurrent state (hf_hybrid_families.cpp, hf_mamba_families.cpp).
+// Layers with recurrent state (hf_hybrid_families.cpp).
 void read_granite_hybrid(HfModel& model);
-void read_jamba(HfModel& model);
 void read_kimi_linear(HfModel& model);
 void read_lfm2(HfModel& model);
 void read_lfm2_moe(HfModel& model);
-void read_mamba1(HfModel& model);
 void read_mamba2(HfModel& model);
 void read_minimax_text(HfModel& model);
 void read_nemotron_h(HfModel& model);

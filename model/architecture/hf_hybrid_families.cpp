@@ -148,8 +148,6 @@ void read_kimi_linear(HfModel& model) {
   if (std::any_of(named.begin(), named.end(), [](int times) { return times != 1; }))
     linear->fail("kda_layers", "expected each layer once in kda_layers or full_attn_layers");
   model.spec.mtp_layers = text.integer_or("num_nextn_predict_layers", 0, 64);
-  if (text.has("attn_res_block_size"))
-    model.spec.attention_residual_block = text.integer("attn_res_block_size", kMaxHfLayers);
   const FfnPerLayer ffns = read_deepseek_ffn(model);
   build_layers(model, mixers, ffns);
 }

@@ -327,6 +327,9 @@ const std::array kIgnored = {
               "projector_hidden_act", "vision_feature_layer", "vision_feature_select_strategy",
               "multimodal_projector_bias", "spatial_merge_size", "image_seq_length",
               "downsample_ratio", "image_grid_pinpoints"}},
+    KeyGroup{"attention residuals mix block outputs of the same token: no cache, and one weight "
+             "vector a layer, which is not counted",
+             {"attn_res_block_size"}},
 };
 
 struct RefusedKey {

@@ -134,7 +134,13 @@ void read_deepseek_v4(HfModel& model) {
   refuse_if_set(model, "attention_bias", "biases of this attention are not represented");
   if (text.has("qk_rope_head_dim"))
     text.ignored("qk_rope_head_dim", "a part of head_dim, which is cached whole");
-  model.spec.hyper_streams = text.integer_or("hc_mult", 4, 64);
+  if (text.has("hc_mult")) {
+    text.ignored("hc_mult", "mixing weights of hyper-connections are not counted");
+    text.warn(
+        fmt::format("{}: the mixing weights of hyper-connections, below 0.2 % of the "
+                    "active parameters, are not counted",
+                    text.dotted("hc_mult")));
+  }
   // The first layers pick experts by token id: no scores to correct, so no bias.
   const std::int64_t hashed = text.integer_or("num_hash_layers", 0, kMaxHfLayers);
   FfnPerLayer ffns = every_layer(model, "moe", moe);

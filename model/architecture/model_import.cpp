@@ -7,7 +7,6 @@
 #include <fstream>
 
 #include "model/architecture/architecture_yaml.hpp"
-#include "model/architecture/file_access.hpp"
 #include "model/architecture/gguf_import.hpp"
 #include "model/architecture/hf_config.hpp"
 #include "model/architecture/safetensors_import.hpp"
@@ -20,6 +19,15 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kConfig = "config.json";
 constexpr std::string_view kQuantConfig = "hf_quant_config.json";
+
+bool is_there(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+bool is_folder(const fs::path& path) {
+  std::error_code error;
+  return fs::is_directory(path, error);
+}
 
 Document read_json(const std::string& path) { return parse_json(read_text_file(path), path); }
 
@@ -36,14 +44,14 @@ ImportedModel import_config_file(const std::string& path) {
   if (!path.ends_with(kConfig)) return import_hf_config(config);
   const std::string quant =
       path.substr(0, path.size() - kConfig.size()) + std::string(kQuantConfig);
-  if (!path_exists(quant)) return import_hf_config(config);
+  if (!is_there(quant)) return import_hf_config(config);
   const Document quantization = read_json(quant);
   return import_hf_config(config, &quantization);
 }
 
 ImportedModel import_folder(const fs::path& folder) {
   const fs::path config = folder / kConfig;
-  if (path_exists(config.string())) {
+  if (is_there(config)) {
     ImportedModel model = import_config_file(config.string());
     if (looks_like_safetensors(folder.string())) refine_from_weights(model, folder.string());
     return model;
@@ -55,7 +63,7 @@ ImportedModel import_folder(const fs::path& folder) {
 
 ImportedModel import_beside_weights(const std::string& path) {
   const fs::path folder = fs::path(path).parent_path();
-  if (!path_exists((folder / kConfig).string()))
+  if (!is_there(folder / kConfig))
     throw SpecError(place_message(
         path, {}, "", "weights alone do not say what they are: expected a config.json beside"));
   ImportedModel model = import_config_file((folder / kConfig).string());
@@ -86,7 +94,7 @@ ImportedModel import_yaml(const std::string& path) {
 }  // namespace
 
 ImportedModel import_model_path(const std::string& path) {
-  if (!path_exists(path)) throw IoError(place_message(path, {}, "", "no such file or folder"));
+  if (!is_there(path)) throw IoError(place_message(path, {}, "", "no such file or folder"));
   if (is_folder(path)) return import_folder(path);
   if (path.ends_with(kQuantConfig))
     throw SpecError(place_message(path, {}, "", "expected the config.json that this belongs to"));

@@ -8,7 +8,6 @@
 #include <limits>
 
 #include "model/architecture/byte_reader.hpp"
-#include "model/architecture/file_access.hpp"
 #include "model/base/document.hpp"
 #include "model/base/error.hpp"
 #include "model/base/spec_reader.hpp"

@@ -7,7 +7,6 @@
 #include <map>
 #include <unordered_map>
 
-#include "model/architecture/file_access.hpp"
 #include "model/base/document.hpp"
 #include "model/base/error.hpp"
 #include "model/base/spec_reader.hpp"
@@ -25,13 +24,14 @@ constexpr std::int64_t kMaxTotalBytes = std::int64_t{1} << 50;
 fs::path weights_in(const fs::path& folder) {
   for (const char* name : {"model.safetensors.index.json", "consolidated.safetensors.index.json",
                            "model.safetensors", "consolidated.safetensors"})
-    if (path_exists((folder / name).string())) return folder / name;
-  std::vector<std::string> files;
-  for (const std::string& entry : folder_entries(folder.string())) {
-    if (entry.ends_with(kIndexEnding)) return entry;
-    if (entry.ends_with(kFileEnding)) files.push_back(entry);
+    if (fs::exists(folder / name)) return folder / name;
+  std::vector<fs::path> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (name.ends_with(kIndexEnding)) return entry.path();
+    if (name.ends_with(kFileEnding)) files.push_back(entry.path());
   }
-  return files.size() == 1 ? fs::path(files.front()) : fs::path{};
+  return files.size() == 1 ? files.front() : fs::path{};
 }
 
 void append(SafetensorsModel& model, SafetensorsHeader header) {
@@ -64,7 +64,7 @@ Shards read_shards(const Document& document, const Value& weight_map, Safetensor
 void read_shard_files(const fs::path& folder, const Shards& shards, SafetensorsModel& model) {
   std::vector<std::string> missing;
   for (const auto& [shard, tensors] : shards)
-    if (!path_exists((folder / shard).string())) missing.push_back(shard);
+    if (!fs::exists(folder / shard)) missing.push_back(shard);
   if (missing.size() == shards.size()) return;
   if (!missing.empty())
     throw SpecError(
@@ -103,7 +103,7 @@ SafetensorsModel read_index(const fs::path& path) {
 
 SafetensorsModel read_safetensors_model(const std::string& path) {
   fs::path file = path;
-  if (is_folder(path)) {
+  if (fs::is_directory(file)) {
     file = weights_in(file);
     if (file.empty())
       throw SpecError(
@@ -116,7 +116,8 @@ SafetensorsModel read_safetensors_model(const std::string& path) {
 }
 
 bool looks_like_safetensors(const std::string& path) {
-  if (is_folder(path)) return !weights_in(path).empty();
+  std::error_code error;
+  if (fs::is_directory(path, error)) return !weights_in(path).empty();
   return path.ends_with(kFileEnding) || path.ends_with(kIndexEnding);
 }
 

@@ -10,11 +10,11 @@ namespace {
 /// multiply-adds.
 struct Avx2 {
   static constexpr int kLanes = 8;
-  static constexpr int kMaxRowTiles = 1;
-  static constexpr int kGemmColumns[] = {0, 4};
-  static int row_tiles(std::int64_t) { return 1; }
+  static constexpr int kGemmRowTiles = 1;
+  static constexpr int kGemmColumns = 4;
   static constexpr int kHeads = 2;
   static constexpr int kMixVectors = 2;
+  static constexpr int kPrefetchPairs = 16;
   static constexpr int kPrefetchTiles = 2;
 
   using Floats = __m256;

@@ -11,11 +11,11 @@ namespace {
 /// dot() multiplies pairwise and adds both products to the lane's sum.
 struct Portable {
   static constexpr int kLanes = 4;
-  static constexpr int kMaxRowTiles = 1;
-  static constexpr int kGemmColumns[] = {0, 2};  // by row tiles: registers for sums
-  static int row_tiles(std::int64_t) { return 1; }
+  static constexpr int kGemmRowTiles = 1;
+  static constexpr int kGemmColumns = 2;
   static constexpr int kHeads = 2;
   static constexpr int kMixVectors = 2;
+  static constexpr int kPrefetchPairs = 0;  // how far ahead weights are prefetched
   static constexpr int kPrefetchTiles = 0;  // how far ahead cache tiles are prefetched
 
   using Floats = float __attribute__((vector_size(16)));

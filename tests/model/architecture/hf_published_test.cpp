@@ -136,8 +136,6 @@ void check_same_model(const ArchitectureSpec& imported, const ArchitectureSpec& 
   CHECK(imported.block_order == shipped.block_order);
   CHECK(imported.norms_per_block == shipped.norms_per_block);
   CHECK(imported.mtp_layers == shipped.mtp_layers);
-  CHECK(imported.hyper_streams == shipped.hyper_streams);
-  CHECK(imported.attention_residual_block == shipped.attention_residual_block);
   CHECK(imported.formats == shipped.formats);
   REQUIRE(imported.layers.size() == shipped.layers.size());
   for (std::size_t i = 0; i < imported.layers.size(); ++i) {
