@@ -7,10 +7,8 @@
 #include "model/architecture/hf_quantization.hpp"
 #include "model/architecture/hf_vision.hpp"
 
-namespace roofcast {
+namespace roofcast::detail {
 namespace {
-
-using namespace detail;
 
 constexpr std::array<std::string_view, 3> kTextKeys = {"text_config", "llm_config",
                                                        "language_config"};
@@ -68,9 +66,8 @@ std::string model_name(const Document& config, std::string_view model_type) {
   return name.empty() || folder.size() == config.file.size() ? std::string(model_type) : name;
 }
 
-}  // namespace
-
-ImportedModel import_hf_config(const Document& config, const Document* hf_quant_config) {
+/// The whole import; the public function only names it.
+ImportedModel import_config(const Document& config, const Document* hf_quant_config) {
   HfReport report;
   Found found = find_text_model(config, report);
   HfModel& model = found.model;
@@ -83,6 +80,15 @@ ImportedModel import_hf_config(const Document& config, const Document* hf_quant_
   report_unused(config.root, {}, report);
   if (hf_quant_config != nullptr) report_unused(hf_quant_config->root, "hf_quant_config", report);
   return {std::move(model.spec), report.take_fields(), report.take_warnings()};
+}
+
+}  // namespace
+}  // namespace roofcast::detail
+
+namespace roofcast {
+
+ImportedModel import_hf_config(const Document& config, const Document* hf_quant_config) {
+  return detail::import_config(config, hf_quant_config);
 }
 
 }  // namespace roofcast
