@@ -7,6 +7,9 @@
 
 #include "hardware/src/machine.hpp"
 #include "model/base/error.hpp"
+#include "tests/relative.hpp"
+
+using roofcast::test::relative;
 
 namespace roofcast {
 namespace {
@@ -15,9 +18,9 @@ TEST_CASE("the faster of one-shot and two-shot counts") {
   const AllReduceConstants constants{
       .a1 = {4e-6}, .b1 = {1e-7}, .w1 = {250e9}, .a2 = {7e-6}, .b2 = {2e-7}, .w2 = {280e9}};
   // One-shot: 4 + 0.7 + 64e3 x 7 / 250e9 = 6.492 us; two-shot: 7 + 1.4 + 0.4 = 8.8 us.
-  CHECK(all_reduce_seconds(constants, {64e3}, 8).value == doctest::Approx(6.492e-6));
+  CHECK(all_reduce_seconds(constants, {64e3}, 8).value == relative(6.492e-6));
   // 8 MB: one-shot 4.7 + 224 = 228.7 us; two-shot 8.4 + 2 x 8e6 x 7 / 8 / 280e9 = 58.4 us.
-  CHECK(all_reduce_seconds(constants, {8e6}, 8).value == doctest::Approx(58.4e-6));
+  CHECK(all_reduce_seconds(constants, {8e6}, 8).value == relative(58.4e-6));
 }
 
 TEST_CASE("one device has nothing to reduce") {
@@ -27,7 +30,7 @@ TEST_CASE("one device has nothing to reduce") {
 TEST_CASE("small messages between 8 H100s take what vLLM's custom kernel takes in a graph") {
   // Fit to the published table: 4.25 + 0.06 x 7 + 16384 x 7 / 263e9 = 5.1 us.
   CHECK(all_reduce_seconds(load_hardware("nominal/h100-sxm"), {16384.0}, 8).value ==
-        doctest::Approx(5.1e-6).epsilon(0.1));
+        relative(5.1e-6).epsilon(0.1));
 }
 
 TEST_CASE("time grows with the message and with the number of devices") {

@@ -7,6 +7,9 @@
 #include <string>
 
 #include "hardware/src/machine.hpp"
+#include "tests/relative.hpp"
+
+using roofcast::test::relative;
 
 namespace roofcast {
 namespace {
@@ -85,11 +88,10 @@ TEST_CASE("machine files agree with the data sheets on 16-bit rate, bandwidth an
     const MachineSpec machine = load_machine(std::string("nominal/") + row.name);
     // 0.5 %: sheets round, and this table does.
     CHECK(peak_flops(machine, ComputeFormat::bf16).flops.value ==
-          doctest::Approx(row.tflops_16bit * 1e12).epsilon(0.005));
+          relative(row.tflops_16bit * 1e12).epsilon(0.005));
     const MemoryTier& memory = machine.memory.front();
-    CHECK(memory.bandwidth.value.value ==
-          doctest::Approx(row.gigabytes_per_second * 1e9).epsilon(0.005));
-    CHECK(memory.capacity.value.value == doctest::Approx(row.gigabytes * 1e9).epsilon(0.005));
+    CHECK(memory.bandwidth.value.value == relative(row.gigabytes_per_second * 1e9).epsilon(0.005));
+    CHECK(memory.capacity.value.value == relative(row.gigabytes * 1e9).epsilon(0.005));
   }
 }
 

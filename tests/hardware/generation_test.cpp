@@ -6,6 +6,9 @@
 
 #include "hardware/src/data_files.hpp"
 #include "model/base/error.hpp"
+#include "tests/relative.hpp"
+
+using roofcast::test::relative;
 
 namespace roofcast {
 namespace {
@@ -23,11 +26,11 @@ TEST_CASE("read efficiencies lie where published kernel fits and read kernels pu
   const auto generations = load_generations();
   // Fits of aiconfigurator tables: Ampere 0.80, Ada 0.79 to 0.85, Hopper 0.93, Blackwell 7275 GB/s
   // of a B200's 7680 bit x 7.992 Gbit/s / 8 = 7672 GB/s; a read kernel reaches 7.30 TB/s on a B300.
-  CHECK(read_share(find(generations, "ampere")) == doctest::Approx(0.80).epsilon(0.01));
+  CHECK(read_share(find(generations, "ampere")) == relative(0.80).epsilon(0.01));
   CHECK(read_share(find(generations, "ada")) >= 0.79);
   CHECK(read_share(find(generations, "ada")) <= 0.85);
-  CHECK(read_share(find(generations, "hopper")) == doctest::Approx(0.93).epsilon(0.01));
-  CHECK(read_share(find(generations, "blackwell")) == doctest::Approx(7275.0 / 7672).epsilon(0.01));
+  CHECK(read_share(find(generations, "hopper")) == relative(0.93).epsilon(0.01));
+  CHECK(read_share(find(generations, "blackwell")) == relative(7275.0 / 7672).epsilon(0.01));
 }
 
 TEST_CASE("launch times are those of back-to-back small kernels") {
@@ -35,8 +38,8 @@ TEST_CASE("launch times are those of back-to-back small kernels") {
   // 1.63 / 0.96, MI210 2.05 / 2.08 to 2.01.
   const auto generations = load_generations();
   const auto check = [&](const char* name, double stream, double graph) {
-    CHECK(find(generations, name).launch_stream.value == doctest::Approx(stream).epsilon(0.01));
-    CHECK(find(generations, name).launch_graph.value == doctest::Approx(graph).epsilon(0.04));
+    CHECK(find(generations, name).launch_stream.value == relative(stream).epsilon(0.01));
+    CHECK(find(generations, name).launch_graph.value == relative(graph).epsilon(0.04));
   };
   check("hopper", 2.46e-6, 1.28e-6);
   check("ampere", 2.66e-6, 1.36e-6);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tests/model/shipped_model.hpp"
+#include "tests/relative.hpp"
 
 using namespace roofcast;
 using namespace roofcast::test;
@@ -13,9 +14,9 @@ TEST_CASE("Qwen3-0.6B keeps 4.38 GiB at 40960 tokens: its heads are 128 wide, no
   // https://github.com/unslothai/unsloth/pull/4757: 28 layers x 2 x 8 heads x 128 x 2 B x 40960
   const double bytes = cache_bytes(shipped("qwen3-0.6b"), 40960).kv.value;
   CHECK(bytes == 28.0 * 2 * 8 * 128 * 2 * 40960);
-  CHECK(bytes / kGiB == doctest::Approx(4.375));
+  CHECK(bytes / kGiB == relative(4.375));
   const double derived_head_dim = 28.0 * 2 * 8 * (1024.0 / 16) * 2 * 40960;  // 2.19 GiB
-  CHECK(derived_head_dim / kGiB == doctest::Approx(2.19).epsilon(0.002));
+  CHECK(derived_head_dim / kGiB == relative(2.19).epsilon(0.002));
   CHECK(bytes == 2.0 * derived_head_dim);
 }
 
@@ -26,9 +27,9 @@ TEST_CASE("a head size derived from the hidden size is wrong in both directions"
   };
   // Mistral Small: 5120 / 32 = 160 against 128; gpt-oss-20b: 2880 / 64 = 45 against 64;
   // Gemma 3 12B: 3840 / 16 = 240 against 256.
-  CHECK(ratio("mistral-small-24b", 40, 8, 160) == doctest::Approx(1.25));
-  CHECK(ratio("gpt-oss-20b", 24, 8, 45) == doctest::Approx(45.0 / 64));
-  CHECK(ratio("gemma-3-12b", 48, 8, 240) == doctest::Approx(240.0 / 256));
+  CHECK(ratio("mistral-small-24b", 40, 8, 160) == relative(1.25));
+  CHECK(ratio("gpt-oss-20b", 24, 8, 45) == relative(45.0 / 64));
+  CHECK(ratio("gemma-3-12b", 48, 8, 240) == relative(240.0 / 256));
 }
 
 TEST_CASE("Qwen3-4B takes 147456 B a token, not the 92160 of a public calculator") {
@@ -48,7 +49,7 @@ TEST_CASE(
   // https://github.com/vllm-project/vllm/issues/8089: 80 layers x 2 x 8 x 128 x 2 B = 327680 B
   const double bytes = cache_bytes(shipped("llama-3-70b"), 3000).kv.value;
   CHECK(bytes == 327680.0 * 3000);
-  CHECK(bytes == doctest::Approx(0.983e9).epsilon(0.001));
+  CHECK(bytes == relative(0.983e9).epsilon(0.001));
   const double guess = 8192.0 * 80 * 2 * 2 * 3000;  // 7.86 GB
   CHECK(guess == 8.0 * bytes);
 }
@@ -68,7 +69,7 @@ TEST_CASE("one megabyte a token is right for Llama 2 13B alone, and only nearly"
   // https://github.com/ray-project/llm-numbers/issues/25: 2 x 40 x 40 x 128 x 2 B = 0.78 MiB
   const double bytes = kv_bytes_per_token(shipped("llama-2-13b")).value;
   CHECK(bytes == 819200.0);
-  CHECK(bytes / kMiB == doctest::Approx(0.78125));
+  CHECK(bytes / kMiB == relative(0.78125));
   CHECK(kv_bytes_per_token(shipped("llama-3-8b")).value < 0.2 * 1e6);
 }
 
@@ -86,9 +87,9 @@ TEST_CASE("a KV cache guessed from the parameter count is off by 0.06 to 1.85") 
   // Qwen3-0.6B is counted there with its head apart: 0.752e9. 6459 / 114688 and 606000 / 327680.
   const auto guess = [](double billions) { return 8e-6 * billions * kGiB; };
   CHECK(guess(0.752) / kv_bytes_per_token(shipped("qwen3-0.6b")).value ==
-        doctest::Approx(0.06).epsilon(0.07));
+        relative(0.06).epsilon(0.07));
   CHECK(guess(70.55) / kv_bytes_per_token(shipped("llama-3.3-70b")).value ==
-        doctest::Approx(1.85).epsilon(0.002));
+        relative(1.85).epsilon(0.002));
 }
 
 TEST_CASE("one KV head, as many ranks as one likes: tensor parallelism adds no room") {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tests/model/shipped_model.hpp"
+#include "tests/relative.hpp"
 
 using namespace roofcast;
 using namespace roofcast::test;
@@ -30,9 +31,9 @@ TEST_CASE("Gemma 3 27B keeps 10.41 GiB at 131072 tokens: 52 of its 62 layers kee
   // https://github.com/unslothai/unsloth/pull/4757: (10 x 131072 + 52 x 1024) x 2 x 16 x 128 x 2 B
   const double bytes = cache_bytes(shipped("gemma-3-27b"), 131072).kv.value;
   CHECK(bytes == (10.0 * 131072 + 52 * 1024) * 8192);
-  CHECK(bytes / kGiB == doctest::Approx(10.41).epsilon(0.001));
+  CHECK(bytes / kGiB == relative(10.41).epsilon(0.001));
   const double wrong = 2.0 * 16 * (5376.0 / 32) * 62 * 131072 * 2;
-  CHECK(wrong / kGiB == doctest::Approx(81.38).epsilon(0.001));
+  CHECK(wrong / kGiB == relative(81.38).epsilon(0.001));
   CHECK(wrong > 7.0 * bytes);
 }
 
@@ -41,17 +42,17 @@ TEST_CASE("Gemma 4 12B keeps 1.23 GiB at 131072 tokens in q8_0") {
   // 40 of 8 heads, 256 wide, that keep 1024 tokens; q8_0 takes 34 / 32 B an element.
   const double bytes = cache_bytes(with_cache_in(shipped("gemma-4-12b"), "q8_0"), 131072).kv.value;
   CHECK(bytes == (8.0 * 131072 * 2 * 512 + 40.0 * 1024 * 2 * 8 * 256) * 34 / 32);
-  CHECK(bytes / kGiB == doctest::Approx(1.23).epsilon(0.002));
+  CHECK(bytes / kGiB == relative(1.23).epsilon(0.002));
   const double wrong = 48.0 * 131072 * 2 * 16 * 240 * 34 / 32;  // every layer, heads of 3840 / 16
-  CHECK(wrong / kGiB == doctest::Approx(47.8).epsilon(0.001));
-  CHECK(wrong / bytes == doctest::Approx(39).epsilon(0.01));
+  CHECK(wrong / kGiB == relative(47.8).epsilon(0.001));
+  CHECK(wrong / bytes == relative(39).epsilon(0.01));
 }
 
 TEST_CASE("gpt-oss-20b keeps 3.00 GiB at 131072 tokens: half of its layers keep 128") {
   // https://github.com/gpustack/gguf-parser-go/issues/32: 12 x (131072 + 128) x 2 x 8 x 64 x 2 B
   const ArchitectureSpec spec = with_cache_in(shipped("gpt-oss-20b"), "fp16");
   CHECK(cache_bytes(spec, 131072).kv.value == 12.0 * (131072 + 128) * 2048);
-  CHECK(cache_bytes(spec, 131072).kv.value / kGiB == doctest::Approx(3.00).epsilon(0.002));
+  CHECK(cache_bytes(spec, 131072).kv.value / kGiB == relative(3.00).epsilon(0.002));
   CHECK(kv_bytes_per_token(spec).value * 131072 / kGiB == 6.0);  // the answer given
 }
 
@@ -93,7 +94,7 @@ TEST_CASE("Qwen3.5 27B takes 65536 B a token: 16 of 64 layers have a cache") {
   CHECK(64.0 * 2 * 4 * 256 * 2 == 262144.0);
   // https://github.com/unslothai/unsloth/pull/4757: 16.00 GiB at 262144 tokens; 53.25 were given
   CHECK(cache_bytes(spec, 262144).kv.value / kGiB == 16.0);
-  CHECK(2.0 * 4 * 213 * 64 * 262144 * 2 / kGiB == doctest::Approx(53.25).epsilon(0.0005));
+  CHECK(2.0 * 4 * 213 * 64 * 262144 * 2 / kGiB == relative(53.25).epsilon(0.0005));
 }
 
 TEST_CASE("Qwen3.5 27B has 149.625 MiB of state beside its cache, whatever the context") {
@@ -109,13 +110,13 @@ TEST_CASE("Qwen3.5 27B has 149.625 MiB of state beside its cache, whatever the c
     const CacheBytes bytes = cache_bytes(s, context);
     return (bytes.kv + bytes.state).value / kGiB;
   };
-  CHECK(total(spec, 4096) == doctest::Approx(0.40).epsilon(0.012));
-  CHECK(total(spec, 40223) == doctest::Approx(2.61).epsilon(0.005));
-  CHECK(total(spec, 262144) == doctest::Approx(16.15).epsilon(0.001));
+  CHECK(total(spec, 4096) == relative(0.40).epsilon(0.012));
+  CHECK(total(spec, 40223) == relative(2.61).epsilon(0.005));
+  CHECK(total(spec, 262144) == relative(16.15).epsilon(0.001));
   // The row labelled q4_0 is 10.40: keys stayed f16. Both in q4_0 take 4.65.
   spec.formats[Component::v] = storage_of(*find_format("q4_0"));
-  CHECK(total(spec, 262144) == doctest::Approx(10.40).epsilon(0.001));
-  CHECK(total(with_cache_in(spec, "q4_0"), 262144) == doctest::Approx(4.65).epsilon(0.001));
+  CHECK(total(spec, 262144) == relative(10.40).epsilon(0.001));
+  CHECK(total(with_cache_in(spec, "q4_0"), 262144) == relative(4.65).epsilon(0.001));
 }
 
 TEST_CASE("Nemotron 3 Super has 16 KV heads in all of its 88 layers: 0.25 GiB at 32768 tokens") {

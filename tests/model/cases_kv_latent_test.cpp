@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/model/shipped_model.hpp"
+#include "tests/relative.hpp"
 
 using namespace roofcast;
 using namespace roofcast::test;
@@ -32,18 +33,18 @@ TEST_CASE("DeepSeek-V3.1 keeps 10.72 GiB at 163840 tokens") {
   // https://github.com/unslothai/unsloth/pull/4757: 61 layers x (512 + 64) x 2 B x 163840
   const double bytes = cache_bytes(shipped("deepseek-v3"), 163840).kv.value;
   CHECK(bytes == 61.0 * 576 * 2 * 163840);
-  CHECK(bytes / kGiB == doctest::Approx(10.72).epsilon(0.001));
+  CHECK(bytes / kGiB == relative(10.72).epsilon(0.001));
   const double as_one_head = 2.0 * 1 * (7168.0 / 128) * 61 * 163840 * 2;
-  CHECK(as_one_head / kGiB == doctest::Approx(2.08).epsilon(0.005));
+  CHECK(as_one_head / kGiB == relative(2.08).epsilon(0.005));
   CHECK(bytes > 5.0 * as_one_head);
 }
 
 TEST_CASE("Kimi K2 keeps 17.16 GiB at 262144 tokens") {
   // https://github.com/unslothai/unsloth/pull/4757: 61 layers x 576 x 2 B x 262144
   const double bytes = cache_bytes(shipped("kimi-k2"), 262144).kv.value;
-  CHECK(bytes / kGiB == doctest::Approx(17.16).epsilon(0.001));
+  CHECK(bytes / kGiB == relative(17.16).epsilon(0.001));
   const double as_one_head = 2.0 * 1 * (7168.0 / 64) * 61 * 262144 * 2;  // 6.67 GiB
-  CHECK(as_one_head / kGiB == doctest::Approx(6.67).epsilon(0.001));
+  CHECK(as_one_head / kGiB == relative(6.67).epsilon(0.001));
   CHECK(bytes > 2.0 * as_one_head);
 }
 
@@ -51,8 +52,8 @@ TEST_CASE("GLM-5 keeps latents of 78 layers: its MTP block holds none in a plain
   // https://github.com/unslothai/unsloth/pull/4757: 16.97 GiB at 202752 tokens from 78 layers x 576
   // x 2 B; 17.18 counts the MTP block as a 79th layer.
   const double bytes = latent_elements(shipped("glm-5")) * 2 * 202752;
-  CHECK(bytes / kGiB == doctest::Approx(16.97).epsilon(0.001));
-  CHECK(79.0 * 576 * 2 * 202752 / kGiB == doctest::Approx(17.18).epsilon(0.001));
+  CHECK(bytes / kGiB == relative(16.97).epsilon(0.001));
+  CHECK(79.0 * 576 * 2 * 202752 / kGiB == relative(17.18).epsilon(0.001));
 }
 
 TEST_CASE("DeepSeek-V3 stores one latent a token for keys and values, with its rope part") {
@@ -60,20 +61,19 @@ TEST_CASE("DeepSeek-V3 stores one latent a token for keys and values, with its r
   const double bytes = kv_bytes_per_token(shipped("deepseek-v3")).value;
   CHECK(bytes == 70272.0);
   const double two_latents_without_rope = 2.0 * 61 * 512 * 2;  // 124928 B
-  CHECK(two_latents_without_rope / bytes == doctest::Approx(1.78).epsilon(0.002));
+  CHECK(two_latents_without_rope / bytes == relative(1.78).epsilon(0.002));
 }
 
 TEST_CASE("an engine that expands DeepSeek-V3's latents keeps 305 GiB where the latents are 4.29") {
   // https://github.com/gpustack/gguf-parser-go/issues/8, 65536 tokens, 16 bits:
   // 61 x 128 heads x (192 + 128) x 2 B = 4,997,120 B a token; 61 x 576 x 2 = 70,272 B
   const ArchitectureSpec latent = with_cache_in(shipped("deepseek-v3"), "fp16");
-  CHECK(cache_bytes(latent, 65536).kv.value / kGiB == doctest::Approx(4.29).epsilon(0.001));
-  CHECK(cache_bytes(expanded(latent), 65536).kv.value / kGiB ==
-        doctest::Approx(305.0).epsilon(0.0005));
+  CHECK(cache_bytes(latent, 65536).kv.value / kGiB == relative(4.29).epsilon(0.001));
+  CHECK(cache_bytes(expanded(latent), 65536).kv.value / kGiB == relative(305.0).epsilon(0.0005));
   CHECK(kv_bytes_per_token(expanded(latent)).value == 4997120.0);
   ArchitectureSpec four_bits = latent;
   four_bits.formats[Component::k].bits = 4.0;
-  CHECK(cache_bytes(four_bits, 65536).kv.value / kGiB == doctest::Approx(1.07).epsilon(0.003));
+  CHECK(cache_bytes(four_bits, 65536).kv.value / kGiB == relative(1.07).epsilon(0.003));
   // The asker expected 17.875 MiB: one layer of 572 elements.
   const double one_layer = 572 * 0.5 * 65536;
   CHECK(one_layer / kMiB == 17.875);
@@ -107,6 +107,6 @@ TEST_CASE("Kimi K2 counted as grouped-query attention is 24.9 times too high, 6.
     return cache_bytes_per_rank(as_heads, 4096, tp).kv.value /
            cache_bytes_per_rank(latent, 4096, tp).kv.value;
   };
-  CHECK(ratio(1) == doctest::Approx(24.9).epsilon(0.001));
-  CHECK(ratio(4) == doctest::Approx(6.22).epsilon(0.001));
+  CHECK(ratio(1) == relative(24.9).epsilon(0.001));
+  CHECK(ratio(4) == relative(6.22).epsilon(0.001));
 }

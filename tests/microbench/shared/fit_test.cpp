@@ -6,6 +6,10 @@
 #include <random>
 #include <stdexcept>
 
+#include "tests/relative.hpp"
+
+using roofcast::test::relative;
+
 namespace roofcast {
 namespace {
 
@@ -15,10 +19,10 @@ TEST_CASE("an exact affine series gives its constants back") {
   for (double memory_s = 1e-6; memory_s < 1e-2; memory_s *= 2.0)
     points.push_back({.seconds = 5e-6 + memory_s / 0.9, .memory_s = memory_s});
   const KernelFit fit = fit_kernel(points, {});
-  CHECK(fit.t0_s == doctest::Approx(5e-6).epsilon(1e-4));
-  CHECK(fit.bandwidth_share == doctest::Approx(0.9).epsilon(1e-4));
-  CHECK(fit.low == doctest::Approx(1.0).epsilon(1e-4));
-  CHECK(fit.high == doctest::Approx(1.0).epsilon(1e-4));
+  CHECK(fit.t0_s == relative(5e-6).epsilon(1e-4));
+  CHECK(fit.bandwidth_share == relative(0.9).epsilon(1e-4));
+  CHECK(fit.low == relative(1.0).epsilon(1e-4));
+  CHECK(fit.high == relative(1.0).epsilon(1e-4));
   CHECK(fit.points == static_cast<int>(points.size()));
 }
 
@@ -37,8 +41,8 @@ TEST_CASE("a recorded series of an A100 gives its launch time and the slope of i
   for (const auto& row : rows)
     points.push_back({.seconds = row[1], .memory_s = row[0] / kReference});
   const KernelFit fit = fit_kernel(points, {});
-  CHECK(fit.t0_s == doctest::Approx(2.6e-6).epsilon(0.05));
-  CHECK(fit.bandwidth_share * kReference == doctest::Approx(1.741e12).epsilon(0.03));
+  CHECK(fit.t0_s == relative(2.6e-6).epsilon(0.05));
+  CHECK(fit.bandwidth_share * kReference == relative(1.741e12).epsilon(0.03));
   CHECK(fit.median_error < 0.03);
 }
 
@@ -59,10 +63,10 @@ TEST_CASE("compute and per-head terms are told apart from bytes") {
     }
   }
   const KernelFit fit = fit_kernel(points, {.compute = true, .work1 = true, .work2 = true});
-  CHECK(fit.bandwidth_share == doctest::Approx(0.8).epsilon(0.01));
-  CHECK(fit.flops_share == doctest::Approx(0.6).epsilon(0.01));
-  CHECK(fit.c1_s == doctest::Approx(3e-7).epsilon(0.05));
-  CHECK(fit.c2_s == doctest::Approx(5e-8).epsilon(0.05));
+  CHECK(fit.bandwidth_share == relative(0.8).epsilon(0.01));
+  CHECK(fit.flops_share == relative(0.6).epsilon(0.01));
+  CHECK(fit.c1_s == relative(3e-7).epsilon(0.05));
+  CHECK(fit.c2_s == relative(5e-8).epsilon(0.05));
 }
 
 TEST_CASE("noise and a tenth of outliers move the constants by less than the noise") {
@@ -75,8 +79,8 @@ TEST_CASE("noise and a tenth of outliers move the constants by less than the noi
     points.push_back({.seconds = (4e-6 + memory_s / 0.95) * factor, .memory_s = memory_s});
   }
   const KernelFit fit = fit_kernel(points, {});
-  CHECK(fit.bandwidth_share == doctest::Approx(0.95).epsilon(0.02));
-  CHECK(fit.t0_s == doctest::Approx(4e-6).epsilon(0.1));
+  CHECK(fit.bandwidth_share == relative(0.95).epsilon(0.02));
+  CHECK(fit.t0_s == relative(4e-6).epsilon(0.1));
   CHECK(fit.median_error < 0.03);
 }
 
@@ -88,13 +92,13 @@ TEST_CASE("a term that the data do not have goes to nothing, never below") {
   CHECK(fit.t0_s >= 0.0);
   CHECK(fit.t0_s < 2e-6);
   CHECK(fit.c1_s < 2e-6);
-  CHECK(fit.bandwidth_share == doctest::Approx(0.5).epsilon(0.01));
+  CHECK(fit.bandwidth_share == relative(0.5).epsilon(0.01));
 }
 
 TEST_CASE("memory and compute overlap by a norm of 2.5") {
   // At the ridge both take 1 s: (1 + 1)^(1 / 2.5) = 2^0.4 = 1.3195.
   CHECK(predicted_seconds({}, {.memory_s = 1.0, .compute_s = 1.0}) ==
-        doctest::Approx(1.3195).epsilon(1e-4));
+        relative(1.3195).epsilon(1e-4));
   CHECK(predicted_seconds({}, {.memory_s = 1.0, .compute_s = 0.0}) == 1.0);
   CHECK(predicted_seconds({.t0_s = 3.0}, {}) == 3.0);
 }

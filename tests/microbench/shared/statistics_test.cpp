@@ -5,6 +5,10 @@
 #include <random>
 #include <stdexcept>
 
+#include "tests/relative.hpp"
+
+using roofcast::test::relative;
+
 namespace roofcast {
 namespace {
 
@@ -16,11 +20,11 @@ std::vector<double> one_to(int n) {
 
 TEST_CASE("quantiles interpolate between order statistics") {
   // Of 1..5: median 3; the 0.1 quantile lies 0.4 of the way from the 1st to the 2nd.
-  CHECK(quantile(one_to(5), 0.5) == doctest::Approx(3.0));
-  CHECK(quantile(one_to(5), 0.1) == doctest::Approx(1.4));
+  CHECK(quantile(one_to(5), 0.5) == relative(3.0));
+  CHECK(quantile(one_to(5), 0.1) == relative(1.4));
   CHECK(quantile(one_to(5), 0.0) == 1.0);
   CHECK(quantile(one_to(5), 1.0) == 5.0);
-  CHECK(median({4.0, 1.0}) == doctest::Approx(2.5));
+  CHECK(median({4.0, 1.0}) == relative(2.5));
   CHECK_THROWS_AS(quantile({}, 0.5), std::invalid_argument);
 }
 
@@ -65,17 +69,17 @@ TEST_CASE("an interval of many thousand samples is a thin one around the median"
   const auto interval = median_interval(one_to(20001));
   REQUIRE(interval);
   // Half width about 1.96 * sqrt(n) / 2 = 139 ranks.
-  CHECK(interval->low == doctest::Approx(10001.0 - 139.0).epsilon(0.001));
-  CHECK(interval->high == doctest::Approx(10001.0 + 139.0).epsilon(0.001));
+  CHECK(interval->low == relative(10001.0 - 139.0).epsilon(0.001));
+  CHECK(interval->high == relative(10001.0 + 139.0).epsilon(0.001));
 }
 
 TEST_CASE("a summary holds median, quartiles and the relative half width") {
   const TimingSummary summary = summarize(one_to(20));
-  CHECK(summary.median_s == doctest::Approx(10.5));
-  CHECK(summary.q1_s == doctest::Approx(5.75));
-  CHECK(summary.q3_s == doctest::Approx(15.25));
+  CHECK(summary.median_s == relative(10.5));
+  CHECK(summary.q1_s == relative(5.75));
+  CHECK(summary.q3_s == relative(15.25));
   CHECK(summary.samples == 20);
-  CHECK(summary.half_width == doctest::Approx(4.5 / 10.5));
+  CHECK(summary.half_width == relative(4.5 / 10.5));
   CHECK(summarize({1.0}).half_width == 1.0);
   CHECK_THROWS_AS(summarize({}), std::invalid_argument);
 }

@@ -3,10 +3,12 @@
 #include <doctest/doctest.h>
 
 #include "tests/model/attention/layer_operators.hpp"
+#include "tests/relative.hpp"
 
 namespace {
 
 using namespace roofcast;
+using roofcast::test::relative;
 
 constexpr double kHidden = 2048.0;
 
@@ -43,16 +45,16 @@ TEST_CASE("a dense block reads its matrices once, whatever the batch") {
 
 // Published case: github.com/inference-sim/inference-sim issue 764 and pull 790.
 TEST_CASE("distinct experts of a step are E (1 - (1 - k/E)^B)") {
-  CHECK(expected_distinct_experts(8.0, 2.0, 3.0) == doctest::Approx(4.625).epsilon(1e-12));
-  CHECK(expected_distinct_experts(128.0, 8.0, 8.0) == doctest::Approx(51.6).epsilon(1e-3));
-  CHECK(expected_distinct_experts(128.0, 8.0, 32.0) == doctest::Approx(111.8).epsilon(1e-3));
+  CHECK(expected_distinct_experts(8.0, 2.0, 3.0) == relative(4.625).epsilon(1e-12));
+  CHECK(expected_distinct_experts(128.0, 8.0, 8.0) == relative(51.6).epsilon(1e-3));
+  CHECK(expected_distinct_experts(128.0, 8.0, 32.0) == relative(111.8).epsilon(1e-3));
 }
 
 TEST_CASE("one token hits exactly its experts, and no batch hits more than there are") {
   CHECK(expected_distinct_experts(896.0, 16.0, 1.0) == 16.0);
   CHECK(expected_distinct_experts(3.0, 1.0, 1.0) == 1.0);
   CHECK(expected_distinct_experts(8.0, 8.0, 5.0) == 8.0);
-  CHECK(expected_distinct_experts(128.0, 8.0, 1e9) == doctest::Approx(128.0));
+  CHECK(expected_distinct_experts(128.0, 8.0, 1e9) == relative(128.0));
   double before = 0.0;
   for (double tokens = 1.0; tokens < 600.0; tokens *= 2.0) {
     const double hit = expected_distinct_experts(256.0, 8.0, tokens);
@@ -78,14 +80,13 @@ TEST_CASE("a step reads the distinct experts and computes k per token") {
   const OperatorList eight = layer_operators(qwen(), kHidden, decode_of(8.0));
   // 128 (1 - (15/16)^8) = 51.6183...
   CHECK(operator_named(eight, "moe_experts").bytes.weights.value ==
-        doctest::Approx(51.618 * expert * 2.0).epsilon(1e-4));
+        relative(51.618 * expert * 2.0).epsilon(1e-4));
   CHECK(operator_named(eight, "moe_experts").flops.value == 2.0 * 8.0 * 8.0 * expert);
 }
 
 TEST_CASE("under tensor parallelism every rank reads its slice of the same experts") {
   const OperatorList ops = layer_operators(qwen(), kHidden, decode_of(8.0, 4));
-  CHECK(operator_named(ops, "moe_experts").shape.experts_hit ==
-        doctest::Approx(51.618).epsilon(1e-4));
+  CHECK(operator_named(ops, "moe_experts").shape.experts_hit == relative(51.618).epsilon(1e-4));
   CHECK(operator_named(ops, "moe_experts").shape.n == 192.0);
   CHECK(operator_named(ops, "router").bytes.weights.value == 128.0 * 2048.0 * 2.0);
 }

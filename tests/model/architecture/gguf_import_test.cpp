@@ -5,8 +5,10 @@
 #include "model/architecture/architecture_yaml.hpp"
 #include "model/base/error.hpp"
 #include "tests/model/architecture/gguf_models.hpp"
+#include "tests/relative.hpp"
 
 using namespace roofcast;
+using roofcast::test::relative;
 using test::GgufModelBuilder;
 using test::kF32;
 using test::kMxfp4;
@@ -132,10 +134,10 @@ TEST_CASE("Qwen2.5 7B in Q4_K_M has the bytes and parameters that llama-bench pr
   CHECK(model.warnings.empty());
   CHECK(count_parameters(model.spec).total == 7615616512.0);
   const WeightBytes bytes = weight_bytes(model.spec);
-  CHECK(bytes.resident.value == doctest::Approx(4677120000.0).epsilon(1e-9));
+  CHECK(bytes.resident.value == relative(4677120000.0).epsilon(1e-9));
   // A step reads one row of the table's 152064 rows of 3584 elements in Q4_K (306,561,024 B).
   CHECK(bytes.read_per_step_batch1.value ==
-        doctest::Approx(4677120000.0 - 306561024.0 + 306561024.0 / 152064.0).epsilon(1e-9));
+        relative(4677120000.0 - 306561024.0 + 306561024.0 / 152064.0).epsilon(1e-9));
   // 28 layers x 4 heads x 128 x (K and V) x 2 B
   CHECK(kv_bytes_per_token(model.spec).value == 57344.0);
   CHECK(model.spec.formats[Component::lm_head].format.name() == "q6_K");
@@ -171,10 +173,10 @@ TEST_CASE("gpt-oss 20B caches 3 GiB at 131,072 tokens, half of its layers see 12
   CHECK(moe.router_bias);
   // llama-bench prints "gpt-oss 20B MXFP4 MoE | 11.27 GiB | 20.91 B" (llama.cpp discussion 15396).
   const TensorCensus census = gguf_census(gpt_oss_20b().read(), 24);
-  CHECK(static_cast<double>(census.bytes()) / kGiB == doctest::Approx(11.27).epsilon(0.0005));
-  CHECK(count_parameters(model.spec).total == doctest::Approx(20.91e9).epsilon(0.0005));
+  CHECK(static_cast<double>(census.bytes()) / kGiB == relative(11.27).epsilon(0.0005));
+  CHECK(count_parameters(model.spec).total == relative(20.91e9).epsilon(0.0005));
   CHECK(weight_bytes(model.spec).resident.value ==
-        doctest::Approx(static_cast<double>(census.bytes())).epsilon(1e-6));
+        relative(static_cast<double>(census.bytes())).epsilon(1e-6));
   CHECK(model.spec.formats[Component::routed_experts].format.name() == "mxfp4");
 }
 
@@ -182,15 +184,15 @@ TEST_CASE("DeepSeek-V3 caches one latent of 576 per token and layer") {
   const ImportedModel model = import_gguf(deepseek_v3(61, Conversion::absorbed).read());
   CHECK(kv_bytes_per_token(model.spec).value == 61.0 * 576.0 * 2.0);
   // 671 B without the multi-token-prediction block (model card).
-  CHECK(count_parameters(model.spec).total == doctest::Approx(671.0e9).epsilon(0.005));
+  CHECK(count_parameters(model.spec).total == relative(671.0e9).epsilon(0.005));
   CHECK(model.spec.mtp_layers == 0);
   const auto& moe = std::get<MoeFfn>(model.spec.ffns[1].kind);
   CHECK(moe.n_shared_experts == 1);
   CHECK(moe.shared_expert_dim == 2048);
   CHECK(moe.router_bias);
   CHECK(weight_bytes(model.spec).resident.value ==
-        doctest::Approx(static_cast<double>(
-                            gguf_census(deepseek_v3(61, Conversion::absorbed).read(), 61).bytes()))
+        relative(static_cast<double>(
+                     gguf_census(deepseek_v3(61, Conversion::absorbed).read(), 61).bytes()))
             .epsilon(1e-6));
 }
 
@@ -236,7 +238,7 @@ TEST_CASE("Gemma 3 27B caches 10.41 GiB at 131,072 tokens") {
   CHECK(model.spec.tied_embeddings);
   CHECK(model.spec.norms_per_block == 2);
   // google/gemma-3-27b-it: 27.0 B in the language model.
-  CHECK(count_parameters(model.spec).total == doctest::Approx(27.009e9).epsilon(0.001));
+  CHECK(count_parameters(model.spec).total == relative(27.009e9).epsilon(0.001));
 }
 
 TEST_CASE("Gemma 4 with windows, head sizes and key-value heads by layer caches 1.23 GiB in q8_0") {

@@ -9,10 +9,12 @@
 #include <string>
 
 #include "model/architecture/model_import.hpp"
+#include "tests/relative.hpp"
 
 namespace {
 
 using namespace roofcast;
+using roofcast::test::relative;
 
 constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
 
@@ -155,7 +157,7 @@ TEST_CASE("parameter counts of imported configs are the published ones") {
     const auto model = import_shared(row.name);
     if (!model) return;
     const ParameterCount count = count_parameters(model->spec);
-    CHECK(counted(count, row.counts) / 1e9 == doctest::Approx(row.total).epsilon(0.01));
+    CHECK(counted(count, row.counts) / 1e9 == relative(row.total).epsilon(0.01));
     if (row.active_counts == Active::none) continue;
     const double active = counted(count, row.active_counts) / 1e9;
     CHECK(std::abs(active - row.active) < row.active_unit);
@@ -183,13 +185,13 @@ TEST_CASE("KV caches at the longest context are those of the checked cases") {
   };
   if (!import_shared("Qwen--Qwen3-0.6B")) return;
   // 28 layers x 2 x 8 heads x 128 x 2 B x 40960
-  CHECK(kv_gib("Qwen--Qwen3-0.6B", 40960, 16) == doctest::Approx(4.375));
+  CHECK(kv_gib("Qwen--Qwen3-0.6B", 40960, 16) == relative(4.375));
   // 61 layers x 576 x 2 B x 163840
-  CHECK(kv_gib("nvidia--DeepSeek-V3.1-NVFP4", 163840, 16) == doctest::Approx(10.72).epsilon(1e-3));
+  CHECK(kv_gib("nvidia--DeepSeek-V3.1-NVFP4", 163840, 16) == relative(10.72).epsilon(1e-3));
   // 61 layers x 576 x 2 B x 262144
-  CHECK(kv_gib("nvidia--Kimi-K2.6-NVFP4", 262144, 16) == doctest::Approx(17.16).epsilon(1e-3));
+  CHECK(kv_gib("nvidia--Kimi-K2.6-NVFP4", 262144, 16) == relative(17.16).epsilon(1e-3));
   // 16 of 64 layers x 2 x 4 heads x 256 x 2 B x 262144
-  CHECK(kv_gib("nvidia--Qwen3.6-27B-NVFP4", 262144, 16) == doctest::Approx(16.0));
+  CHECK(kv_gib("nvidia--Qwen3.6-27B-NVFP4", 262144, 16) == relative(16.0));
 }
 
 TEST_CASE("fixed state of Qwen3.6-27B is 149.625 MiB in fp32") {
@@ -197,7 +199,7 @@ TEST_CASE("fixed state of Qwen3.6-27B is 149.625 MiB in fp32") {
   auto model = import_shared("nvidia--Qwen3.6-27B-NVFP4");
   if (!model) return;
   model->spec.formats[Component::conv_state] = storage_of(*find_format("fp32"));
-  CHECK(cache_bytes(model->spec, 4096).state.value / (1024.0 * 1024.0) == doctest::Approx(149.625));
+  CHECK(cache_bytes(model->spec, 4096).state.value / (1024.0 * 1024.0) == relative(149.625));
 }
 
 TEST_CASE("ignore lists of published checkpoints are honoured") {
@@ -215,12 +217,12 @@ TEST_CASE("ignore lists of published checkpoints are honoured") {
     CHECK(f[Component::attention].bits == 16.0);
     CHECK(f[Component::router].bits == 16.0);
     // 65.25 GB in the published safetensors files, whose experts are padded nowhere
-    CHECK(weight_bytes(model->spec).resident.value / 1e9 == doctest::Approx(65.25).epsilon(0.01));
+    CHECK(weight_bytes(model->spec).resident.value / 1e9 == relative(65.25).epsilon(0.01));
   }
   if (const auto model = import_shared("nvidia--DeepSeek-V3.1-NVFP4")) {
     // Of the attention only o_proj is quantised: 16384 x 7168 of 187,105,280 weights a layer at 4.5
     // bits, the others at 16.
     CHECK(model->spec.formats[Component::attention].bits ==
-          doctest::Approx(16.0 - 11.5 * 16384.0 * 7168.0 / 187105280.0));
+          relative(16.0 - 11.5 * 16384.0 * 7168.0 / 187105280.0));
   }
 }

@@ -6,12 +6,14 @@
 
 #include "model/architecture/hf_config.hpp"
 #include "model/architecture/hf_name_pattern.hpp"
+#include "tests/relative.hpp"
 
 namespace {
 
 using namespace roofcast;
 using roofcast::detail::ModuleSet;
 using roofcast::detail::NameRegex;
+using roofcast::test::relative;
 
 /// Two Llama layers: hidden 256, 4 heads of 64, feed-forward 512.
 Document llama(const std::string& quantization) {
@@ -41,7 +43,7 @@ std::string refusal(const std::string& quantization) {
 TEST_CASE("block-scaled fp8 leaves embedding, head and router in 16 bits") {
   const Formats f = formats_of(R"({"quant_method": "fp8", "weight_block_size": [128, 128]})");
   CHECK(f[Component::attention].format.name() == "fp8_block128");
-  CHECK(f[Component::dense_ffn].bits == doctest::Approx(8.0 + 32.0 / 16384.0));
+  CHECK(f[Component::dense_ffn].bits == relative(8.0 + 32.0 / 16384.0));
   CHECK(f[Component::lm_head].bits == 16.0);
   CHECK(f[Component::embedding].bits == 16.0);
   CHECK(f[Component::router].bits == 16.0);
@@ -52,7 +54,7 @@ TEST_CASE("an ignore list over some layers gives the mean weighted by parameters
   // Attention: 4 x 256 x 256 a layer. In layer 0 all of it stays in 16 bits: (16 + 8) / 2.
   const ImportedModel model = import_hf_config(
       llama(R"({"quant_method": "fp8", "modules_to_not_convert": ["model.layers.0.self_attn"]})"));
-  CHECK(model.spec.formats[Component::attention].bits == doctest::Approx(12.0));
+  CHECK(model.spec.formats[Component::attention].bits == relative(12.0));
   CHECK(model.spec.formats[Component::dense_ffn].bits == 8.0);
   REQUIRE(model.warnings.size() == 1);
   CHECK(model.warnings[0].starts_with("attention: quantised in part; mean 12.000 bits"));
@@ -62,7 +64,7 @@ TEST_CASE("one ignored matrix of three weighs a third") {
   // down_proj in 16 bits, gate and up in 4.5: (16 + 2 x 4.5) / 3
   const Formats f = formats_of(R"({"quant_method": "modelopt", "quant_algo": "NVFP4",
       "ignore": ["lm_head", "*mlp.down_proj"], "kv_cache_scheme": {"num_bits": 8, "type": "float"}})");
-  CHECK(f[Component::dense_ffn].bits == doctest::Approx(25.0 / 3.0));
+  CHECK(f[Component::dense_ffn].bits == relative(25.0 / 3.0));
   CHECK(f[Component::dense_ffn].format.name() == "nvfp4");
   CHECK(f[Component::attention].bits == 4.5);
   CHECK(f[Component::lm_head].bits == 16.0);
@@ -76,22 +78,22 @@ TEST_CASE("compressed-tensors groups and expressions are read") {
       "ignore": ["re:.*self_attn.*", "re:.*mlp\\.(gate|up)_proj$", "lm_head"]})");
   CHECK(f[Component::attention].bits == 16.0);
   // gate and up ignored, down at 4.125: (2 x 16 + 4.125) / 3
-  CHECK(f[Component::dense_ffn].bits == doctest::Approx(36.125 / 3.0));
+  CHECK(f[Component::dense_ffn].bits == relative(36.125 / 3.0));
   CHECK(f[Component::lm_head].bits == 16.0);
 }
 
 TEST_CASE("AWQ and GPTQ carry zero points; group sizes other than 128 count") {
   const Formats awq = formats_of(R"({"quant_method": "awq", "bits": 4, "group_size": 128})");
-  CHECK(awq[Component::attention].bits == doctest::Approx(4.0 + 20.0 / 128.0));
+  CHECK(awq[Component::attention].bits == relative(4.0 + 20.0 / 128.0));
   const Formats gptq = formats_of(R"({"quant_method": "gptq", "bits": 4, "group_size": 32})");
-  CHECK(gptq[Component::dense_ffn].bits == doctest::Approx(4.0 + 20.0 / 32.0));
+  CHECK(gptq[Component::dense_ffn].bits == relative(4.0 + 20.0 / 32.0));
   CHECK(gptq[Component::lm_head].bits == 16.0);
 }
 
 TEST_CASE("four-bit bitsandbytes counts its scales") {
   const Formats f = formats_of(R"({"quant_method": "bitsandbytes", "load_in_4bit": true,
       "bnb_4bit_use_double_quant": true})");
-  CHECK(f[Component::attention].bits == doctest::Approx(4.127).epsilon(1e-4));
+  CHECK(f[Component::attention].bits == relative(4.127).epsilon(1e-4));
 }
 
 TEST_CASE("hf_quant_config.json decides where both files are there") {
@@ -111,7 +113,7 @@ TEST_CASE("per-layer formats of ModelOpt are read by module name") {
                                     "hf_quant_config.json");
   const Formats f = import_hf_config(llama(""), &quant).spec.formats;
   // one of six feed-forward matrices at 8 bits: (5 x 16 + 8) / 6
-  CHECK(f[Component::dense_ffn].bits == doctest::Approx(88.0 / 6.0));
+  CHECK(f[Component::dense_ffn].bits == relative(88.0 / 6.0));
   CHECK(f[Component::lm_head].bits == 4.5);
   CHECK(f[Component::attention].bits == 16.0);
 }

@@ -7,10 +7,12 @@
 #include "model/base/document.hpp"
 #include "tests/model/architecture/safetensors_builder.hpp"
 #include "tests/model/architecture/temporary_folder.hpp"
+#include "tests/relative.hpp"
 
 namespace {
 
 using namespace roofcast;
+using roofcast::test::relative;
 using test::SafetensorsBuilder;
 using test::TemporaryFolder;
 
@@ -52,8 +54,8 @@ TEST_CASE("the bytes of weights beside a config decide the formats") {
   for (const std::string& path : {folder.string(), (folder / "model.safetensors").string()}) {
     const ImportedModel model = import_model_path(path);
     CHECK(model.spec.formats[Component::attention].format.name() == "fp8_e4m3");
-    CHECK(model.spec.formats[Component::attention].bits == doctest::Approx(8.0));
-    CHECK(model.spec.formats[Component::dense_ffn].bits == doctest::Approx(16.0));
+    CHECK(model.spec.formats[Component::attention].bits == relative(8.0));
+    CHECK(model.spec.formats[Component::dense_ffn].bits == relative(16.0));
   }
 }
 
