@@ -9,41 +9,54 @@ namespace roofcast::detail {
 inline constexpr std::int64_t kTokenBlock = 64;
 inline constexpr float kMaskedScore = -1e30F;
 
-/// Scores of H heads for `tokens` tokens of a block. A vector holds kLanes / 4 tokens x 4 pairs, so
-/// four of them make kLanes tokens, whose four partial sums each are added at the end.
+/// Sums over pairs of one vector of keys for H heads, as kLanes / 4 tokens x 4 partial sums each,
+/// to `sums` (H, stride). Two interleaved chains walk the head, so that memory is read in order.
+template <typename S, int H>
+void key_sums(const Bf16* q, const Bf16* keys, std::int64_t head_dim, float* sums,
+              std::int64_t stride) {
+  constexpr int kChains = 2;
+  typename S::Floats acc[H][kChains];
+#pragma GCC unroll 8
+  for (int h = 0; h < H; ++h) {
+#pragma GCC unroll 8
+    for (int j = 0; j < kChains; ++j) acc[h][j] = S::zero();
+  }
+  for (std::int64_t d = 0; d < head_dim; d += kChains * kKeyElements) {
+#pragma GCC unroll 8
+    for (int j = 0; j < kChains; ++j) {
+      const std::int64_t at = d + j * kKeyElements;
+      const typename S::Pairs k = S::load_pairs(keys + at * kKeyTokens);
+#pragma GCC unroll 8
+      for (int h = 0; h < H; ++h)
+        acc[h][j] = S::dot(acc[h][j], k, S::set_group(q + h * head_dim + at));
+    }
+  }
+#pragma GCC unroll 8
+  for (int h = 0; h < H; ++h) S::store(sums + h * stride, S::add(acc[h][0], acc[h][1]));
+}
+
+/// Scores of H heads for `tokens` tokens of a block. A vector holds kLanes / 4 tokens x 4 partial
+/// sums; four of them make kLanes tokens, whose partial sums are added at the end.
 template <typename S, int H>
 void attention_scores(const AttentionArgs& a, const Bf16* q, const Bf16* keys, std::int64_t tokens,
                       float* scores) {
   constexpr std::int64_t kTokens = S::kLanes / 4;  // of one vector
-  const std::int64_t tile_size = kKeyTokens * a.head_dim;
+  constexpr std::int64_t kStride = 4 * S::kLanes;
+  alignas(64) float sums[H * kStride];
   for (std::int64_t t = 0; t < tokens; t += S::kLanes) {
-    typename S::Floats acc[H][4];
+    for (int j = 0; j < 4; ++j) {
+      const std::int64_t token = t + j * kTokens;
+      const Bf16* const at =
+          keys + token / kKeyTokens * kKeyTokens * a.head_dim + token % kKeyTokens * kKeyElements;
+      key_sums<S, H>(q, at, a.head_dim, sums + j * S::kLanes, kStride);
+    }
 #pragma GCC unroll 8
     for (int h = 0; h < H; ++h) {
-#pragma GCC unroll 4
-      for (int j = 0; j < 4; ++j) acc[h][j] = S::zero();
-    }
-    for (std::int64_t d = 0; d < a.head_dim; d += kKeyElements) {
-      typename S::Pairs k[4];
-#pragma GCC unroll 4
-      for (int j = 0; j < 4; ++j) {
-        const std::int64_t token = t + j * kTokens;
-        const Bf16* at = keys + token / kKeyTokens * tile_size + d * kKeyTokens +
-                         token % kKeyTokens * kKeyElements;
-        S::prefetch(at + S::kPrefetchTiles * tile_size);
-        k[j] = S::load_pairs(at);
-      }
-#pragma GCC unroll 8
-      for (int h = 0; h < H; ++h) {
-        const typename S::Pairs query = S::set_group(q + h * a.head_dim + d);
-#pragma GCC unroll 4
-        for (int j = 0; j < 4; ++j) acc[h][j] = S::dot(acc[h][j], k[j], query);
-      }
-    }
-#pragma GCC unroll 8
-    for (int h = 0; h < H; ++h)
+      const float* const own = sums + h * kStride;
       S::store(scores + h * kTokenBlock + t,
-               S::add_groups(acc[h][0], acc[h][1], acc[h][2], acc[h][3]));
+               S::add_groups(S::load(own), S::load(own + S::kLanes), S::load(own + 2 * S::kLanes),
+                             S::load(own + 3 * S::kLanes)));
+    }
   }
 }
 
@@ -54,30 +67,48 @@ void attention_mix(const AttentionArgs& a, const Bf16* probs, const Bf16* values
   typename S::Floats acc[H][D];
 #pragma GCC unroll 8
   for (int h = 0; h < H; ++h) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int v = 0; v < D; ++v)
       acc[h][v] = S::mul(S::load(out + h * a.head_dim + v * S::kLanes), S::set(shrink[h]));
   }
   for (std::int64_t p = 0; p < pairs; ++p) {
     typename S::Pairs vectors[D];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int v = 0; v < D; ++v) {
       const Bf16* at = values + p * 2 * a.head_dim + v * 2 * S::kLanes;
-      S::prefetch(at + S::kPrefetchTiles * kKeyTokens * a.head_dim);
       vectors[v] = S::load_pairs(at);
     }
 #pragma GCC unroll 8
     for (int h = 0; h < H; ++h) {
       const typename S::Pairs weight = S::set_pair(probs + h * kTokenBlock + 2 * p);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int v = 0; v < D; ++v) acc[h][v] = S::dot(acc[h][v], vectors[v], weight);
     }
   }
 #pragma GCC unroll 8
   for (int h = 0; h < H; ++h) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int v = 0; v < D; ++v) S::store(out + h * a.head_dim + v * S::kLanes, acc[h][v]);
   }
+}
+
+/// The width of H heads from element d on, D vectors at a time and the rest in narrower steps: the
+/// wider the step, the more of each row of values is read in order.
+template <typename S, int H, int D>
+void mix_width(const AttentionArgs& a, const Bf16* probs, const Bf16* values, std::int64_t pairs,
+               const float* shrink, float* out, std::int64_t d) {
+  for (; d + D * S::kLanes <= a.head_dim; d += D * S::kLanes)
+    attention_mix<S, H, D>(a, probs, values + 2 * d, pairs, shrink, out + d);
+  if constexpr (D > 1) mix_width<S, H, D / 2>(a, probs, values, pairs, shrink, out, d);
+}
+
+/// `left` heads from `head` on, M at a time.
+template <typename S, int M>
+void mix_heads(const AttentionArgs& a, std::int64_t head, std::int64_t left, const Bf16* probs,
+               const Bf16* values, std::int64_t pairs, const float* shrink) {
+  for (; left >= M; left -= M, head += M, probs += M * kTokenBlock, shrink += M)
+    mix_width<S, M, S::kMixVectors>(a, probs, values, pairs, shrink, a.out + head * a.head_dim, 0);
+  if constexpr (M > 1) mix_heads<S, M - 1>(a, head, left, probs, values, pairs, shrink);
 }
 
 /// Softmax step of one head: turns scores into bf16 weights against the new running maximum, adds
@@ -115,15 +146,8 @@ void attention_block(const AttentionArgs& a, std::int64_t head, std::int64_t tok
   for (int h = 0; h < H; ++h)
     shrink[h] = online_softmax<S>(scores + h * kTokenBlock, tokens, a.scale, a.max[head + h],
                                   a.sum[head + h], probs + h * kTokenBlock);
-  const Bf16* values = a.values + token * a.head_dim;
-  const std::int64_t pairs = (tokens + 1) / 2;
-  constexpr int kWide = S::kMixVectors;
-  std::int64_t d = 0;
-  for (; d + kWide * S::kLanes <= a.head_dim; d += kWide * S::kLanes)
-    attention_mix<S, H, kWide>(a, probs, values + 2 * d, pairs, shrink,
-                               a.out + head * a.head_dim + d);
-  for (; d < a.head_dim; d += S::kLanes)
-    attention_mix<S, H, 1>(a, probs, values + 2 * d, pairs, shrink, a.out + head * a.head_dim + d);
+  const Bf16* const values = a.values + token * a.head_dim;
+  mix_heads<S, S::kMixHeads>(a, head, H, probs, values, (tokens + 1) / 2, shrink);
 }
 
 template <typename S, int H>

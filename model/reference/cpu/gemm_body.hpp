@@ -11,38 +11,51 @@ namespace roofcast::detail {
 /// Elements of k whose weights and inputs stay in the second-level cache while all columns pass.
 inline constexpr std::int64_t kGemmDepth = 2048;
 
-/// Adds pairs [p0, p1) of k of R row tiles x C columns to `sums` (C, 16 R).
-template <typename S, int R, int C>
+/// Adds pairs [p0, p1) of k of R row tiles x C columns to `sums` (C, 16 R). U pairs are walked at a
+/// time with sums of their own, so that few columns still make enough independent chains.
+template <typename S, int R, int C, int U>
 void gemm_block(const Bf16* weights, std::int64_t tile_size, const Bf16* x, std::int64_t x_stride,
                 std::int64_t p0, std::int64_t p1, float* sums) {
   constexpr int kVectors = R * static_cast<int>(kRowTile) / S::kLanes;
   constexpr int kPerTile = static_cast<int>(kRowTile) / S::kLanes;
-  typename S::Floats acc[C][kVectors];
+  typename S::Floats acc[U][C][kVectors];
 #pragma GCC unroll 8
-  for (int c = 0; c < C; ++c) {
+  for (int u = 0; u < U; ++u) {
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) acc[c][v] = S::load(sums + (c * kVectors + v) * S::kLanes);
+    for (int c = 0; c < C; ++c) {
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) acc[u][c][v] = S::zero();
+    }
   }
-  for (std::int64_t p = p0; p < p1; ++p) {
+  const auto add_pair = [&](std::int64_t p, auto& into) {
     typename S::Pairs w[kVectors];
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) {
-      const Bf16* at =
-          weights + (v / kPerTile) * tile_size + p * 2 * kRowTile + (v % kPerTile) * 2 * S::kLanes;
-      S::prefetch(at + S::kPrefetchPairs * 2 * kRowTile);
-      w[v] = S::load_pairs(at);
-    }
+    for (int v = 0; v < kVectors; ++v)
+      w[v] = S::load_pairs(weights + (v / kPerTile) * tile_size + p * 2 * kRowTile +
+                           (v % kPerTile) * 2 * S::kLanes);
 #pragma GCC unroll 8
     for (int c = 0; c < C; ++c) {
       const typename S::Pairs both = S::set_pair(x + c * x_stride + 2 * p);
 #pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v) acc[c][v] = S::dot(acc[c][v], w[v], both);
+      for (int v = 0; v < kVectors; ++v) into[c][v] = S::dot(into[c][v], w[v], both);
     }
+  };
+  std::int64_t p = p0;
+  for (; p + U <= p1; p += U) {
+#pragma GCC unroll 8
+    for (int u = 0; u < U; ++u) add_pair(p + u, acc[u]);
   }
+  for (; p < p1; ++p) add_pair(p, acc[0]);
 #pragma GCC unroll 8
   for (int c = 0; c < C; ++c) {
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) S::store(sums + (c * kVectors + v) * S::kLanes, acc[c][v]);
+    for (int v = 0; v < kVectors; ++v) {
+      float* const at = sums + (c * kVectors + v) * S::kLanes;
+      typename S::Floats total = S::load(at);
+#pragma GCC unroll 8
+      for (int u = 0; u < U; ++u) total = S::add(total, acc[u][c][v]);
+      S::store(at, total);
+    }
   }
 }
 
@@ -54,7 +67,7 @@ void gemm_columns(std::int64_t columns, const Bf16* weights, std::int64_t tile_s
     if (columns < C)
       return gemm_columns<S, R, C - 1>(columns, weights, tile_size, x, x_stride, p0, p1, sums);
   }
-  gemm_block<S, R, C>(weights, tile_size, x, x_stride, p0, p1, sums);
+  gemm_block<S, R, C, C == 1 ? 2 : 1>(weights, tile_size, x, x_stride, p0, p1, sums);
 }
 
 /// R row tiles for the whole batch: k is walked in pieces, so that the weights of a piece, read
@@ -67,12 +80,13 @@ void gemm_panel(const GemmArgs& a, std::int64_t tile) {
   alignas(64) float sums[kMaxBatch * kRows];
   for (std::int64_t i = 0; i < a.batch * kRows; ++i) sums[i] = 0.0F;
   const std::int64_t pairs = a.k / 2;
-  const std::int64_t piece = a.batch <= S::kGemmColumns ? pairs : kGemmDepth / 2;
+  constexpr int kColumns = S::kGemmColumns[R];
+  const std::int64_t piece = a.batch <= kColumns ? pairs : kGemmDepth / 2;
   for (std::int64_t p0 = 0; p0 < pairs; p0 += piece) {
     const std::int64_t p1 = p0 + piece < pairs ? p0 + piece : pairs;
-    for (std::int64_t c = 0; c < a.batch; c += S::kGemmColumns)
-      gemm_columns<S, R, S::kGemmColumns>(a.batch - c, weights, tile_size, a.x + c * a.x_stride,
-                                          a.x_stride, p0, p1, sums + c * kRows);
+    for (std::int64_t c = 0; c < a.batch; c += kColumns)
+      gemm_columns<S, R, kColumns>(a.batch - c, weights, tile_size, a.x + c * a.x_stride,
+                                   a.x_stride, p0, p1, sums + c * kRows);
   }
   for (std::int64_t c = 0; c < a.batch; ++c) {
     for (std::int64_t row = 0; row < kRows; row += S::kLanes) {
@@ -104,17 +118,19 @@ void gemm_ragged_tile(const GemmArgs& a, std::int64_t tile) {
   }
 }
 
-/// Panels of R tiles, then what is left in smaller ones.
+/// Panels of `row_tiles` tiles, at most R, then what is left in smaller ones.
 template <typename S, int R>
-std::int64_t gemm_panels(const GemmArgs& a, std::int64_t tile, std::int64_t tiles) {
-  for (; tile + R <= tiles; tile += R) gemm_panel<S, R>(a, tile);
-  if constexpr (R > 1) return gemm_panels<S, R - 1>(a, tile, tiles);
+std::int64_t gemm_panels(const GemmArgs& a, int row_tiles, std::int64_t tile, std::int64_t tiles) {
+  if (row_tiles >= R)
+    for (; tile + R <= tiles; tile += R) gemm_panel<S, R>(a, tile);
+  if constexpr (R > 1) return gemm_panels<S, R - 1>(a, row_tiles, tile, tiles);
   return tile;
 }
 
 template <typename S>
 void gemm(const GemmArgs& a) {
-  const std::int64_t tile = gemm_panels<S, S::kGemmRowTiles>(a, 0, a.rows / kRowTile);
+  const std::int64_t tile =
+      gemm_panels<S, S::kMaxRowTiles>(a, S::row_tiles(a.batch), 0, a.rows / kRowTile);
   if (a.rows % kRowTile != 0) gemm_ragged_tile<S>(a, tile);
 }
 

@@ -10,12 +10,12 @@ namespace {
 /// multiply-adds.
 struct Avx2 {
   static constexpr int kLanes = 8;
-  static constexpr int kGemmRowTiles = 1;
-  static constexpr int kGemmColumns = 4;
+  static constexpr int kMaxRowTiles = 1;
+  static constexpr int kGemmColumns[] = {0, 4};
+  static int row_tiles(std::int64_t) { return 1; }
   static constexpr int kHeads = 2;
-  static constexpr int kMixVectors = 2;
-  static constexpr int kPrefetchPairs = 16;
-  static constexpr int kPrefetchTiles = 2;
+  static constexpr int kMixHeads = 2;
+  static constexpr int kMixVectors = 4;
 
   using Floats = __m256;
   using Pairs = __m256i;
@@ -106,9 +106,6 @@ struct Avx2 {
     return mul(p, _mm256_castsi256_ps(power));
   }
   static float exp_scalar(float x) { return _mm256_cvtss_f32(exp(set(x))); }
-  static void prefetch(const Bf16* at) {
-    _mm_prefetch(reinterpret_cast<const char*>(at), _MM_HINT_T0);
-  }
 
   static std::uint32_t read(const std::byte* data, std::size_t bytes) {
     constexpr std::size_t kStreams = 8;

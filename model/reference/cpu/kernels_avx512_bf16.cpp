@@ -9,12 +9,14 @@ namespace {
 /// Sixteen lanes with VDPBF16PS, which multiplies and adds a pair per lane.
 struct Avx512Bf16 {
   static constexpr int kLanes = 16;
-  static constexpr int kGemmRowTiles = 3;
-  static constexpr int kGemmColumns = 8;
+  static constexpr int kMaxRowTiles = 4;
+  static constexpr int kGemmColumns[] = {0, 8, 8, 8, 6};
+  /// One or two columns wait for memory, which one stream of weights keeps busiest; more columns
+  /// wait for the loads of x, which row tiles share.
+  static int row_tiles(std::int64_t batch) { return batch <= 2 ? 1 : (batch <= 6 ? 4 : 3); }
   static constexpr int kHeads = 4;
-  static constexpr int kMixVectors = 4;
-  static constexpr int kPrefetchPairs = 16;
-  static constexpr int kPrefetchTiles = 2;
+  static constexpr int kMixHeads = 2;
+  static constexpr int kMixVectors = 8;
 
   using Floats = __m512;
   using Pairs = __m512i;
@@ -85,9 +87,6 @@ struct Avx512Bf16 {
     return _mm512_scalef_ps(p, n);
   }
   static float exp_scalar(float x) { return _mm512_cvtss_f32(exp(set(x))); }
-  static void prefetch(const Bf16* at) {
-    _mm_prefetch(reinterpret_cast<const char*>(at), _MM_HINT_T0);
-  }
 
   static std::uint32_t read(const std::byte* data, std::size_t bytes) {
     constexpr std::size_t kStreams = 8;

@@ -11,12 +11,12 @@ namespace {
 /// dot() multiplies pairwise and adds both products to the lane's sum.
 struct Portable {
   static constexpr int kLanes = 4;
-  static constexpr int kGemmRowTiles = 1;
-  static constexpr int kGemmColumns = 2;
+  static constexpr int kMaxRowTiles = 1;
+  static constexpr int kGemmColumns[] = {0, 2};  // by row tiles: registers for sums
+  static int row_tiles(std::int64_t) { return 1; }
   static constexpr int kHeads = 2;
+  static constexpr int kMixHeads = 2;
   static constexpr int kMixVectors = 2;
-  static constexpr int kPrefetchPairs = 0;  // how far ahead weights are prefetched
-  static constexpr int kPrefetchTiles = 0;  // how far ahead cache tiles are prefetched
 
   using Floats = float __attribute__((vector_size(16)));
   using Pairs = std::uint32_t __attribute__((vector_size(16)));
@@ -86,8 +86,6 @@ struct Portable {
   static Floats exp(Floats x) {
     return Floats{exp_scalar(x[0]), exp_scalar(x[1]), exp_scalar(x[2]), exp_scalar(x[3])};
   }
-  static void prefetch(const Bf16*) {}
-
   static std::uint32_t read(const std::byte* data, std::size_t bytes) {
     constexpr int kStreams = 8;
     Pairs sums[kStreams] = {};
