@@ -128,12 +128,14 @@ MlaShape mla_shape(const GgufContext& c, int layer) {
 Mixer mla_mixer(const GgufContext& c, int layer) {
   GgufFields& f = c.fields;
   const MlaShape shape = mla_shape(c, layer);
-  if (c.tensors.any(layer, "indexer.")) {
+  const bool own_indexer = c.tensors.any(layer, "indexer.");
+  if (own_indexer || (layer > 0 && f.whole("attention.indexer.top_k"))) {
     return SparseLatentAttention{
         .shape = shape,
         .index_n_heads = f.required("attention.indexer.head_count"),
         .index_head_dim = f.required("attention.indexer.key_length"),
         .index_topk = f.required("attention.indexer.top_k"),
+        .index_owner = own_indexer ? KvOwner::self : KvOwner::earlier_layer,
     };
   }
   if (f.whole("attention.key_length_mla")) return MultiHeadLatentAttention{.shape = shape};

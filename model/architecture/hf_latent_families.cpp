@@ -35,6 +35,34 @@ Indexer read_indexer(HfModel& model) {
           text.integer("index_topk", kMaxCount)};
 }
 
+/// `indexer_types` says which layers have an indexer and which take an earlier layer's choice. Keys
+/// that say so by a frequency leave the first layers open, so without the list they are refused.
+MixerPerLayer share_indexers(HfModel& model, const SparseLatentAttention& mixer) {
+  constexpr std::string_view kKey = "indexer_types";
+  HfReader& text = model.text;
+  MixerPerLayer mixers = every_layer(model, "mla_sparse", mixer);
+  const auto types = text.strings(kKey, static_cast<std::size_t>(kMaxHfLayers));
+  for (const std::string_view key : {"index_topk_freq", "index_skip_topk_offset"}) {
+    if (!text.has(key)) continue;
+    if (types.empty() && key == "index_topk_freq" && text.integer(key) != 1)
+      text.refuse(key, "expected the list indexer_types beside indexers shared between layers");
+    text.ignored(key, "indexer_types decides layer by layer");
+  }
+  if (types.empty()) return mixers;
+  if (types.size() != mixers.size())
+    text.fail(kKey, fmt::format("expected {} entries, one per layer, got {}", mixers.size(),
+                                types.size()));
+  SparseLatentAttention shared = mixer;
+  shared.index_owner = KvOwner::earlier_layer;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    if (types[i] != "full" && (types[i] != "shared" || i == 0))
+      text.refuse(kKey, fmt::format("expected full or, after the first layer, shared, got {}",
+                                    in_quotes(types[i])));
+    if (types[i] == "shared") mixers[i] = {"mla_sparse_shared", shared};
+  }
+  return mixers;
+}
+
 }  // namespace
 
 MlaShape read_mla_shape(HfModel& model) {
@@ -88,8 +116,9 @@ void read_deepseek_sparse(HfModel& model) {
   const Indexer indexer = read_indexer(model);
   model.spec.mtp_layers = model.text.integer_or("num_nextn_predict_layers", 0, 64);
   const SparseLatentAttention mixer{shape, indexer.n_heads, indexer.head_dim, indexer.topk};
+  const MixerPerLayer mixers = share_indexers(model, mixer);
   const FfnPerLayer ffns = read_deepseek_ffn(model);
-  build_layers(model, every_layer(model, "mla_sparse", mixer), ffns);
+  build_layers(model, mixers, ffns);
 }
 
 /// Layers differ by their compress ratio: 0 the window alone, at most `kSparseRatio` entries chosen

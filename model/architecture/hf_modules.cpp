@@ -103,7 +103,8 @@ struct MixerParts {
   }
   Parts operator()(const SparseLatentAttention& k) const {
     Parts parts = latent_parts(k.shape, hidden);
-    parts.push_back(attention(0.0, {"indexer.wq_b", "indexer.wk"}));
+    if (k.index_owner == KvOwner::self)
+      parts.push_back(attention(0.0, {"indexer.wq_b", "indexer.wk"}));
     return with_rest(std::move(parts), matrices);
   }
   Parts operator()(const GatedDeltaNet& k) const {

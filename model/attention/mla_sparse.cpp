@@ -14,17 +14,16 @@ MixerParameters SparseLatentAttention::parameters(double hidden_dim) const {
   const double query_width =
       shape.q_lora_rank > 0 ? static_cast<double>(shape.q_lora_rank) : hidden_dim;
   MixerParameters p = roofcast::parameters(shape, hidden_dim);
+  if (index_owner != KvOwner::self) return p;
   p.matrices += query_width * heads * dim + hidden_dim * (dim + heads);
   p.vectors += 2.0 * dim;
   return p;
 }
 
-void SparseLatentAttention::append_operators(OperatorBuilder& b) const {
+void SparseLatentAttention::append_indexer(OperatorBuilder& b) const {
   const StepShape& step = b.step();
   const auto heads = static_cast<double>(index_n_heads);
   const auto dim = static_cast<double>(index_head_dim);
-  const auto topk = static_cast<double>(index_topk);
-  append_mla_inputs(shape, b);
   const double query_width =
       shape.q_lora_rank > 0 ? static_cast<double>(shape.q_lora_rank) : b.hidden_dim();
   b.gemm("index_q_proj", Component::attention, heads * dim, query_width);
@@ -35,6 +34,13 @@ void SparseLatentAttention::append_operators(OperatorBuilder& b) const {
                        .pairs = causal_pairs(step.context, step.query_len),
                        .keys_added = step.query_len},
                       b);
+}
+
+void SparseLatentAttention::append_operators(OperatorBuilder& b) const {
+  const StepShape& step = b.step();
+  const auto topk = static_cast<double>(index_topk);
+  append_mla_inputs(shape, b);
+  if (index_owner == KvOwner::self) append_indexer(b);
   // Each query gathers its own top-k; many queries of a pass cover the whole context.
   const double latents = std::min(step.context, topk * step.query_len);
   const double pairs = windowed_pairs(step.context, step.query_len, topk);

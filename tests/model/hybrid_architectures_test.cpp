@@ -54,6 +54,8 @@ constexpr std::array kKept = {
     Kept{"deepseek-v3.2", 61.0 * (1152 + 132), 0},
     // 78 layers, the same.
     Kept{"glm-5", 78.0 * (1152 + 132), 0},
+    // The same; 21 of 78 layers have an indexer (0, 1, 2 and every fourth from 6).
+    Kept{"glm-5.2", 78.0 * 1152 + 21.0 * 132, 0},
     // 31 layers with a 128th and 30 with a fourth of a vector of 512 x 2 B beside the window's; 132
     // B
     // of index key per 4 tokens. State in fp32: 2 x 128 x 512 elements; 2 x 8 x 1024 and 2 x 8 x

@@ -182,25 +182,48 @@ TEST_CASE(
   CHECK(contains(model.warnings.front(), "lacks the absorbed form"));
 }
 
-TEST_CASE("DeepSeek-V3.2's indexer adds 128 elements a token beside the latent") {
+namespace {
+
+/// `layers` blocks of DeepSeek-V3.2, of which only the first has an indexer.
+GgufModelBuilder one_indexer(int layers) {
   GgufModelBuilder m("deepseek32");
-  m.count("block_count", 1).count("embedding_length", 7168).count("context_length", 163840);
+  m.count("block_count", layers).count("embedding_length", 7168).count("context_length", 163840);
   m.count("attention.head_count", 128).count("attention.head_count_kv", 1);
   m.count("attention.q_lora_rank", 1536).count("attention.kv_lora_rank", 512);
   m.count("attention.key_length", 576).count("attention.value_length", 512);
   m.count("attention.key_length_mla", 192).count("attention.value_length_mla", 128);
   m.count("attention.indexer.head_count", 64).count("attention.indexer.key_length", 128);
   m.count("attention.indexer.top_k", 2048).count("rope.dimension_count", 64);
-  m.outside(7168, 1024, false).norms(0, 7168).matrix("blk.0.attn_q_a", 7168, 1536);
-  m.matrix("blk.0.attn_q_b", 1536, 128 * 192).matrix("blk.0.attn_kv_a_mqa", 7168, 576);
-  m.matrix("blk.0.attn_k_b", 128, 512, kF16, 128).matrix("blk.0.attn_v_b", 512, 128, kF16, 128);
-  m.matrix("blk.0.attn_output", 16384, 7168).matrix("blk.0.indexer.attn_k", 7168, 128);
-  m.matrix("blk.0.indexer.proj", 7168, 64).matrix("blk.0.indexer.attn_q_b", 1536, 8192);
-  m.gated_ffn(0, 7168, 18432);
-  const ImportedModel model = import_gguf(m.read());
+  m.outside(7168, 1024, false);
+  for (int i = 0; i < layers; ++i) {
+    const std::string block = "blk." + std::to_string(i);
+    m.norms(i, 7168).matrix(block + ".attn_q_a", 7168, 1536);
+    m.matrix(block + ".attn_q_b", 1536, 128 * 192).matrix(block + ".attn_kv_a_mqa", 7168, 576);
+    m.matrix(block + ".attn_k_b", 128, 512, kF16, 128);
+    m.matrix(block + ".attn_v_b", 512, 128, kF16, 128).matrix(block + ".attn_output", 16384, 7168);
+    m.gated_ffn(i, 7168, 18432);
+  }
+  m.matrix("blk.0.indexer.attn_k", 7168, 128).matrix("blk.0.indexer.proj", 7168, 64);
+  m.matrix("blk.0.indexer.attn_q_b", 1536, 8192);
+  return m;
+}
+
+}  // namespace
+
+TEST_CASE("DeepSeek-V3.2's indexer adds 128 elements a token beside the latent") {
+  const ImportedModel model = import_gguf(one_indexer(1).read());
   CHECK(kv_bytes_per_token(model.spec).value == (576.0 + 128.0) * 2.0);
   CHECK(std::get<SparseLatentAttention>(mixer_of(model.spec, 0)).index_topk == 2048);
   CHECK(model.warnings.empty());
+}
+
+TEST_CASE(
+    "a block without an indexer in a file that has one takes the choice of an earlier block") {
+  const ImportedModel model = import_gguf(one_indexer(2).read());
+  CHECK(std::get<SparseLatentAttention>(mixer_of(model.spec, 0)).index_owner == KvOwner::self);
+  CHECK(std::get<SparseLatentAttention>(mixer_of(model.spec, 1)).index_owner ==
+        KvOwner::earlier_layer);
+  CHECK(kv_bytes_per_token(model.spec).value == (2.0 * 576.0 + 128.0) * 2.0);
 }
 
 TEST_CASE("Command-R runs attention and feed-forward in parallel on one norm without bias") {

@@ -87,3 +87,15 @@ TEST_CASE("tensor parallelism splits the heads of sparse latent attention, not i
   CHECK(operator_named(ops, "index_q_proj").bytes.weights.value == 2.0 * 12582912.0);
   CHECK(operator_named(ops, "mla_attention").flops.value == 2.0 * 16.0 * 1088.0 * 2048.0);
 }
+
+TEST_CASE("a layer that takes an earlier layer's choice has no indexer and keeps no index keys") {
+  SparseLatentAttention shared = deepseek();
+  shared.index_owner = KvOwner::earlier_layer;
+  CHECK(shared.parameters(kHidden).total() ==
+        roofcast::parameters(deepseek().shape, kHidden).total());
+  CHECK(shared.cache(1000.0).indexer == 0.0);
+  CHECK(shared.cache(1000.0).k == 576000.0);
+  const OperatorList ops = layer_operators(shared, kHidden, {.context = 100000.0});
+  CHECK_FALSE(has_operator(ops, "index_score"));
+  CHECK(operator_named(ops, "mla_attention").bytes.kv_read.value == 2048.0 * 1152.0);
+}
