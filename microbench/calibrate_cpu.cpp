@@ -214,6 +214,7 @@ CpuCalibration calibrate_cpu(const CalibrateOptions& options, const Progress& pr
         CacheRead{{static_cast<double>(environment.topology.last_level_cache_bytes)},
                   {m.bench->bytes / m.timing.timing.median_s}};
   result.calibration.device_kind = "cpu";
+  result.calibration.reference = ReferenceRates{{reference.read_bandwidth}, {reference.dot_rate}};
   result.machine = describe_cpu(environment.topology, environment.pool.size(),
                                 environment.kernels.isa, peaks_of(all), date);
   result.calibration.provenance = provenance_of(environment, result, reference, date);

@@ -38,8 +38,9 @@ ErrorSummary summarize(const std::vector<ValidationPoint>& points) {
 }
 
 Verdict judge(const ErrorSummary& steps, const Drift& drift, std::optional<double> max_error) {
+  if (static_cast<double>(drift.unsteady) > kMaxUnsteady * static_cast<double>(drift.points))
+    return Verdict::too_noisy;
   if (!max_error) return Verdict::not_judged;
-  if (std::abs(drift.change()) > kMaxDrift) return Verdict::too_noisy;
   return steps.median_abs_error > *max_error ? Verdict::above_error : Verdict::ok;
 }
 

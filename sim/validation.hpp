@@ -18,6 +18,7 @@ struct ValidationPoint {
   double predicted_s = 0.0;
   double low_s = 0.0;  // 80 % range of the prediction
   double high_s = 0.0;
+  double reference_read = 0.0;  // bytes/s of a plain read around this point
 
   /// Relative error of the predicted time: above 0 means that the machine was faster.
   double error() const { return predicted_s / measured_s - 1.0; }
@@ -34,23 +35,23 @@ struct ErrorSummary {
 };
 ErrorSummary summarize(const std::vector<ValidationPoint>& points);
 
-/// The reference bandwidth of a plain read, before the first and after the last measurement, and
-/// what the calibration says: the machine has to be the one that was calibrated, in the same mode.
+/// How fast plain reads of the machine were: in the calibration, and around the points. Predictions
+/// are scaled to the reference of their own moment, so a machine between modes can be judged; one
+/// that changes inside points can not.
 struct Drift {
   double calibrated = 0.0;  // bytes/s
-  double before = 0.0;
-  double after = 0.0;
-
-  /// Change between the two, as a fraction of the first.
-  double change() const { return after / before - 1.0; }
+  double slowest = 0.0;
+  double fastest = 0.0;
+  std::size_t points = 0;
+  std::size_t unsteady = 0;  // points during which the machine changed, however often repeated
 };
 
-/// Larger changes of the reference bandwidth mean that the machine is too noisy to judge.
-inline constexpr double kMaxDrift = 0.15;
+/// With a larger share of unsteady points the machine is too noisy to judge.
+inline constexpr double kMaxUnsteady = 1.0 / 3.0;
 
 enum class Verdict { ok, above_error, too_noisy, not_judged };
 
-/// `max_error` bounds the median absolute error of whole steps; without it nothing is judged.
+/// `max_error` bounds the median absolute error of whole steps; without it errors are not judged.
 Verdict judge(const ErrorSummary& steps, const Drift& drift, std::optional<double> max_error);
 
 /// The points whose `member` is `value`.

@@ -54,6 +54,14 @@ struct CacheRead {
   bool operator==(const CacheRead&) const = default;
 };
 
+/// How fast the machine itself was while the constants hold: a plain read and dot products of all
+/// threads. A machine that changes speed by minutes is compared by these.
+struct ReferenceRates {
+  BytesPerSecond read;
+  FlopsPerSecond dot;
+  bool operator==(const ReferenceRates&) const = default;
+};
+
 /// Absolute constants of an all-reduce, see `all_reduce_seconds`.
 struct AllReduceConstants {
   Seconds a1, b1;
@@ -68,6 +76,7 @@ struct Calibration {
   std::string device_kind;  // "cpu", "cuda"
   Provenance provenance;
   std::vector<CalibratedPrimitive> primitives;  // names are unique
+  std::optional<ReferenceRates> reference;
   std::optional<CacheRead> cache_read;
   std::optional<AllReduceConstants> all_reduce;
   bool operator==(const Calibration&) const = default;

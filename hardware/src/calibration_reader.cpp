@@ -69,6 +69,13 @@ CacheRead read_cache_read(SpecReader reader) {
   return cache;
 }
 
+ReferenceRates read_reference(SpecReader reader) {
+  const ReferenceRates rates{.read = {reader.quantity("read", "B/s")},
+                             .dot = {reader.quantity("dot", "FLOP/s")}};
+  reader.reject_unknown_keys();
+  return rates;
+}
+
 AllReduceConstants read_all_reduce(SpecReader reader) {
   const AllReduceConstants constants{.a1 = {reader.quantity("a1", "s")},
                                      .b1 = optional_time(reader, "b1").value_or(Seconds{}),
@@ -112,6 +119,8 @@ Calibration read_calibration(const Document& document) {
   SpecReader primitives = reader.child("primitives");
   for (const std::string& name : primitives.keys())
     calibration.primitives.push_back(read_primitive(primitives.child(name), name));
+  if (auto reference = reader.optional_child("reference"))
+    calibration.reference = read_reference(*reference);
   if (auto cache = reader.optional_child("cache_read"))
     calibration.cache_read = read_cache_read(*cache);
   if (auto all_reduce = reader.optional_child("all_reduce"))

@@ -87,6 +87,10 @@ std::string write(const Calibration& calibration, std::string_view machine_part)
                                  calibration.primitives.empty() ? " {}" : "");
   for (const CalibratedPrimitive& primitive : calibration.primitives)
     text += fmt::format("  {}: {}\n", primitive.name, primitive_text(primitive));
+  if (calibration.reference)
+    text += fmt::format("reference: {{read: {}, dot: {}}}\n",
+                        exact_quantity(calibration.reference->read.value, "B/s"),
+                        exact_quantity(calibration.reference->dot.value, "FLOP/s"));
   if (calibration.cache_read)
     text += fmt::format("cache_read: {{size: {}, bandwidth: {}}}\n",
                         exact_quantity(calibration.cache_read->size.value, "B"),

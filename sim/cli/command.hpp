@@ -29,5 +29,6 @@ Command sweep_command();
 Command calibrate_command();
 Command list_command();
 Command import_command();
+Command validate_command();
 
 }  // namespace roofcast

@@ -85,7 +85,8 @@ int report_error(Console& console, const char* what, int code) {
 
 std::span<const Command> commands() {
   static const std::array kCommands = {predict_command(), explain_command(), sweep_command(),
-                                       list_command(),    import_command(),  calibrate_command()};
+                                       list_command(),    import_command(),  calibrate_command(),
+                                       validate_command()};
   return kCommands;
 }
 

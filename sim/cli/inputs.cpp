@@ -145,11 +145,11 @@ std::vector<ProvenanceRow> PredictionInputs::provenance() const {
 PredictionInputs read_prediction_inputs(const Options& options) {
   const std::vector<Override> overrides = parse_overrides(options.all("set"));
   PredictionInputs in;
-  in.load.batch = options.integer("batch", 1, kMaxBatch);
-  in.load.context = options.integer("context", 0, kMaxContext);
-  in.load.tp = static_cast<int>(options.integer("tp", 1, kMaxRanks));
+  in.load.batch = options.integer("batch", 1, kLargestBatch);
+  in.load.context = options.integer("context", 0, kLargestContext);
+  in.load.tp = static_cast<int>(options.integer("tp", 1, kLargestTp));
   if (options.has("output-tokens"))
-    in.load.output_tokens = options.integer("output-tokens", 1, kMaxContext);
+    in.load.output_tokens = options.integer("output-tokens", 1, kLargestContext);
   in.model = load_model(options.text("model"), overrides);
   in.hardware = load_hardware_input(options.text("hardware"), overrides);
   in.engine = load_engine(options.text("engine"), overrides);

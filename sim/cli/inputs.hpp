@@ -71,8 +71,8 @@ struct PredictionInputs {
 PredictionInputs read_prediction_inputs(const Options& options);
 
 /// Largest values that make sense; larger ones are typing errors.
-inline constexpr std::int64_t kMaxBatch = 1'000'000;
-inline constexpr std::int64_t kMaxContext = 1'000'000'000;
-inline constexpr std::int64_t kMaxRanks = 4096;
+inline constexpr std::int64_t kLargestBatch = 1'000'000;
+inline constexpr std::int64_t kLargestContext = 1'000'000'000;
+inline constexpr std::int64_t kLargestTp = 4096;
 
 }  // namespace roofcast

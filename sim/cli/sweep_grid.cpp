@@ -89,9 +89,9 @@ std::vector<OptionRow> sweep_axes() {
 SweepGrid read_sweep_grid(const Options& options) {
   const std::vector<Override> overrides = parse_overrides(options.all("set"));
   SweepGrid grid;
-  grid.batches = options.integers("batch", 1, kMaxBatch);
-  grid.contexts = options.integers("context", 0, kMaxContext);
-  const std::vector<std::int64_t> ranks = options.integers("tp", 1, kMaxRanks);
+  grid.batches = options.integers("batch", 1, kLargestBatch);
+  grid.contexts = options.integers("context", 0, kLargestContext);
+  const std::vector<std::int64_t> ranks = options.integers("tp", 1, kLargestTp);
   add_models(options, overrides, grid);
   add_machines(options, overrides, ranks, grid);
   const std::size_t formats =

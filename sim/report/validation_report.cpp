@@ -21,11 +21,12 @@ Table point_table(const std::vector<ValidationPoint>& points) {
                           {"low_s", "low", K::duration},
                           {"high_s", "high", K::duration},
                           {"error", "error", K::signed_ratio},
-                          {"in_range", "in range"}},
+                          {"in_range", "in range"},
+                          {"reference_read", "plain read", K::byte_rate}},
               .audience = kScripts};
   for (const ValidationPoint& p : points)
     table.rows.push_back({p.case_name, p.operator_name, p.measured_s, p.predicted_s, p.low_s,
-                          p.high_s, p.error(), p.in_range()});
+                          p.high_s, p.error(), p.in_range(), p.reference_read});
   return table;
 }
 
@@ -38,11 +39,13 @@ Table rate_table(const std::vector<ValidationPoint>& steps) {
                           {"predicted", "predicted", K::token_rate},
                           {"low", "low", K::token_rate},
                           {"high", "high", K::token_rate},
-                          {"error", "error", K::signed_ratio}}};
+                          {"error", "error", K::signed_ratio},
+                          {"reference_read", "plain read", K::byte_rate}}};
   for (const ValidationPoint& p : steps) {
     const auto batch = static_cast<double>(p.batch);
     table.rows.push_back({p.case_name, batch / p.measured_s, batch / p.predicted_s,
-                          batch / p.high_s, batch / p.low_s, p.measured_s / p.predicted_s - 1.0});
+                          batch / p.high_s, batch / p.low_s, p.measured_s / p.predicted_s - 1.0,
+                          p.reference_read});
   }
   return table;
 }
@@ -94,11 +97,13 @@ Section summary_section(const std::vector<ValidationPoint>& steps) {
 Section machine_section(const ValidationResult& result) {
   const Drift& drift = result.drift;
   return {.title = "Machine",
-          .metrics = {{"drift/calibrated", "calibrated read", K::byte_rate, drift.calibrated},
-                      {"drift/before", "read before", K::byte_rate, drift.before},
-                      {"drift/after", "read after", K::byte_rate, drift.after},
-                      {"drift/change", "change", K::signed_ratio, drift.change()},
-                      {"verdict", "verdict", K::text, verdict_text(result.verdict)}}};
+          .metrics = {
+              {"drift/calibrated", "calibrated read", K::byte_rate, drift.calibrated},
+              {"drift/slowest", "slowest read", K::byte_rate, drift.slowest},
+              {"drift/fastest", "fastest read", K::byte_rate, drift.fastest},
+              {"drift/unsteady", "unsteady points", K::count, static_cast<double>(drift.unsteady),
+               "the machine changed during them, however often repeated"},
+              {"verdict", "verdict", K::text, verdict_text(result.verdict)}}};
 }
 
 }  // namespace

@@ -46,6 +46,7 @@ Calibration example() {
   attention.c_mla = Seconds{3e-6};
   attention.io_bandwidth = BytesPerSecond{1e9};
   calibration.primitives = {read, gemm, attention};
+  calibration.reference = ReferenceRates{.read = {31e9}, .dot = {430e9}};
   calibration.cache_read = CacheRead{.size = {33554432.0}, .bandwidth = {90e9}};
   calibration.all_reduce = AllReduceConstants{
       .a1 = {4e-6}, .b1 = {1e-7}, .w1 = {2.6e11}, .a2 = {7e-6}, .b2 = {0.0}, .w2 = {2.8e11}};

@@ -23,7 +23,8 @@ ValidationPoint point(double measured, double predicted, double spread = 0.1) {
   return p;
 }
 
-const Drift kSteady{.calibrated = 40e9, .before = 40e9, .after = 41e9};
+const Drift kSteady{
+    .calibrated = 40e9, .slowest = 40e9, .fastest = 41e9, .points = 6, .unsteady = 2};
 
 }  // namespace
 
@@ -57,8 +58,10 @@ TEST_CASE("the verdict needs a stated error and a steady machine") {
   CHECK(judge(summary, kSteady, std::nullopt) == Verdict::not_judged);
   CHECK(judge(summary, kSteady, 0.25) == Verdict::ok);
   CHECK(judge(summary, kSteady, 0.15) == Verdict::above_error);
-  const Drift flipped{.calibrated = 40e9, .before = 40e9, .after = 55e9};
-  CHECK(judge(summary, flipped, 0.25) == Verdict::too_noisy);
+  const Drift flipping{
+      .calibrated = 40e9, .slowest = 40e9, .fastest = 55e9, .points = 6, .unsteady = 3};
+  CHECK(judge(summary, flipping, 0.25) == Verdict::too_noisy);
+  CHECK(judge(summary, flipping, std::nullopt) == Verdict::too_noisy);
 }
 
 TEST_CASE("the report counts whole steps, and lists operators beside them") {
@@ -74,5 +77,7 @@ TEST_CASE("the report counts whole steps, and lists operators beside them") {
         "\"operator\": \"lm_head\"", "\"verdict\": \"ok\"", "\"drift\"", "\"8 of 28 layers\""})
     CHECK(json.find(text) != std::string::npos);
   const std::string csv = write_csv(validation_report(result));
-  CHECK(csv.find("case,operator,measured_s,predicted_s,low_s,high_s,error,in_range\n") == 0);
+  CHECK(csv.find(
+            "case,operator,measured_s,predicted_s,low_s,high_s,error,in_range,reference_read\n") ==
+        0);
 }
