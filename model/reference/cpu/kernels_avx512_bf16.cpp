@@ -1,5 +1,9 @@
 #include <immintrin.h>
 
+#include <cstdint>
+#include <iterator>
+#include <numeric>
+
 #include "model/reference/cpu/kernel_tables.hpp"
 #include "model/reference/cpu/kernels_body.hpp"
 
@@ -99,7 +103,11 @@ struct Avx512Bf16 {
     }
     __m512i total = _mm512_setzero_si512();
     for (const __m512i& sum : sums) total = _mm512_add_epi32(total, sum);
-    return static_cast<std::uint32_t>(_mm512_reduce_add_epi32(total));
+    // g++ writes _mm512_reduce_add_epi32 as a sum of ints, which may not overflow; unsigned may
+    // wrap.
+    alignas(64) std::uint32_t lanes[16];
+    _mm512_store_si512(lanes, total);
+    return std::accumulate(std::begin(lanes), std::end(lanes), std::uint32_t{0});
   }
 };
 
