@@ -7,11 +7,12 @@
 
 namespace roofcast {
 
-/// What an import did with one key of the file.
-enum class FieldStatus { read, derived, defaulted, ignored };
+/// What an import did with one key of the file; overridden: set by the user, whatever the file
+/// says.
+enum class FieldStatus { read, derived, defaulted, ignored, overridden };
 
-inline constexpr std::array<std::string_view, 4> kFieldStatusNames = {"read", "derived",
-                                                                      "defaulted", "ignored"};
+inline constexpr std::array<std::string_view, 5> kFieldStatusNames = {
+    "read", "derived", "defaulted", "ignored", "overridden"};
 
 struct ImportField {
   std::string key;    // dotted, as in the file ("text_config.head_dim")

@@ -1,9 +1,12 @@
 #include "model/base/document.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <vector>
 
 #include "model/base/prefix.hpp"
 
@@ -42,18 +45,29 @@ std::string read_text_file(const std::string& path, std::size_t max_bytes) {
 
 namespace {
 
+/// The item of `list` with this index or with this `name`.
+Value& item_for_override(Value& list, const std::string& part, std::string_view dotted_key) {
+  const auto index = parse_number(part);
+  if (index && *index >= 0 && *index < static_cast<double>(list.items.size()) &&
+      *index == static_cast<double>(static_cast<std::size_t>(*index)))
+    return list.items[static_cast<std::size_t>(*index)];
+  std::vector<std::string> names;
+  for (Value& item : list.items) {
+    const Value* const name = item.find("name");
+    if (name == nullptr || !name->is_scalar()) continue;
+    if (name->scalar == part) return item;
+    names.push_back(name->scalar);
+  }
+  const std::string expected =
+      names.empty() ? fmt::format("the number of one of {} items", list.items.size())
+                    : fmt::format("the number or name of an item ({})", fmt::join(names, ", "));
+  throw SpecError(place_message("--set", {}, dotted_key,
+                                fmt::format("expected {}, got {}", expected, in_quotes(part))));
+}
+
 /// The child of `parent` called `part`; maps grow, sequences do not.
 Value& child_for_override(Value& parent, const std::string& part, std::string_view dotted_key) {
-  if (parent.is_sequence()) {
-    const auto index = parse_number(part);
-    const auto size = static_cast<double>(parent.items.size());
-    if (!index || *index < 0 || *index >= size ||
-        *index != static_cast<double>(static_cast<std::size_t>(*index)))
-      throw SpecError(place_message("--set", {}, dotted_key,
-                                    fmt::format("expected the number of one of {} items, got {}",
-                                                parent.items.size(), in_quotes(part))));
-    return parent.items[static_cast<std::size_t>(*index)];
-  }
+  if (parent.is_sequence()) return item_for_override(parent, part, dotted_key);
   if (parent.is_scalar())
     throw SpecError(place_message("--set", {}, dotted_key,
                                   fmt::format("expected a map or list above {}, got {}",

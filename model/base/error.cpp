@@ -1,6 +1,7 @@
 #include "model/base/error.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
@@ -45,6 +46,17 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 constexpr std::size_t kLongestComparedName = 128;
+constexpr std::size_t kMostCompletions = 5;
+
+/// The candidates that begin with `name`, in quotes.
+std::vector<std::string> completions(std::string_view name,
+                                     const std::vector<std::string>& candidates) {
+  const std::string wanted = lower(name);
+  std::vector<std::string> out;
+  for (const std::string& candidate : candidates)
+    if (lower(candidate).starts_with(wanted)) out.push_back(fmt::format("\"{}\"", candidate));
+  return out;
+}
 
 }  // namespace
 
@@ -83,6 +95,11 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
 
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates) {
   const std::string nearest = nearest_name(name, candidates);
+  const std::vector<std::string> longer =
+      nearest.size() > name.size() ? completions(name, candidates) : std::vector<std::string>{};
+  if (longer.size() >= 2 && longer.size() <= kMostCompletions)
+    return fmt::format(", did you mean {} or {}?",
+                       fmt::join(longer.begin(), longer.end() - 1, ", "), longer.back());
   return nearest.empty() ? std::string{} : fmt::format(", did you mean \"{}\"?", nearest);
 }
 

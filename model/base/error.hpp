@@ -41,7 +41,8 @@ std::string place_message(std::string_view file, Position at, std::string_view k
 /// to be a plausible misspelling.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
 
-/// ", did you mean \"x\"?" or, when no candidate is near, an empty text.
+/// ", did you mean \"x\"?", or "x", "y" or "z" when `name` is the beginning of a few, or, when no
+/// candidate is near, an empty text.
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates);
 
 /// `text` in double quotes, shortened to 60 characters, control characters escaped.

@@ -3,6 +3,7 @@
 #include "model/architecture/architecture_yaml.hpp"
 #include "model/architecture/model_import.hpp"
 #include "sim/cli/command.hpp"
+#include "sim/cli/inputs.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/report/prediction_report.hpp"
 #include "sim/report/spec_facts.hpp"
@@ -24,6 +25,9 @@ Section totals(const ArchitectureSpec& spec) {
       {"title", "title", K::text, spec.title, "", std::nullopt, Audience::scripts},
       {"parameters/total", "parameters", K::count, count.total},
       {"parameters/active", "active per token", K::count, count.active},
+      {"parameters/embedding", "input embedding", K::count, count.embedding,
+       spec.tied_embeddings ? "in both: it is the lm_head too"
+                            : "not in active: a token reads a row"},
       {"parameters/mtp", "in MTP blocks", K::count, count.mtp, "on top: resident, not read"},
       {"parameters/resident", "in towers", K::count, count.resident, "on top: resident, not read"},
       {"weight_bytes/resident", "weights in memory", K::bytes, weights.resident.value,
@@ -34,9 +38,10 @@ Section totals(const ArchitectureSpec& spec) {
        kv_format_text(spec.formats)},
       {"kv/fixed_bytes_per_sequence", "state per sequence", K::bytes,
        cache_bytes(spec, 1.0).state.value}};
-  for (const std::size_t optional : {4U, 5U})
-    if (std::get<double>(s.metrics[optional].value) == 0.0)
-      s.metrics[optional].audience = Audience::scripts;
+  for (Metric& metric : s.metrics)
+    if ((metric.tag == "parameters/mtp" || metric.tag == "parameters/resident") &&
+        std::get<double>(metric.value) == 0.0)
+      metric.audience = Audience::scripts;
   for (const int context : kContexts) {
     const CacheBytes cache = cache_bytes(spec, context);
     s.metrics.push_back({fmt::format("kv/bytes_at_context/{}", context),
@@ -56,7 +61,8 @@ Table field_table(const std::vector<ImportField>& fields) {
 }
 
 std::vector<OptionRow> import_options() {
-  return {{"format", "FORMAT", "yaml, table, json, csv or md; else by the ending of --output"},
+  return {set_option("overrides a field of the spec: model.KEY"),
+          {"format", "FORMAT", "yaml, table, json, csv or md; else by the ending of --output"},
           {"output", "FILE", "writes to a file, which appears whole or not at all"}};
 }
 
@@ -66,13 +72,25 @@ bool wants_yaml(const Options& options) {
   return path.ends_with(".yaml") || path.ends_with(".yml");
 }
 
+ImportedModel import_with(const std::vector<Override>& overrides, const std::string& path) {
+  ImportedModel model = import_model_path(path);
+  model.spec = overridden(model.spec, path, overrides);
+  for (const Override& one : overrides) {
+    if (one.scope != "model")
+      throw UsageError(fmt::format("--set: an import has no {} to override", one.scope));
+    model.fields.push_back({one.scope + "." + one.key, one.value, FieldStatus::overridden});
+  }
+  return model;
+}
+
 int run_import(const Options& options, Console& console) {
   const bool yaml = wants_yaml(options);
   if (!yaml) output_format(options);
   if (!options.has("FILE"))
     throw UsageError("import: expected a file or folder, as in \"roofcast import config.json\"");
+  const std::vector<Override> overrides = parse_overrides(options.all("set"));
   Output output(options, console);
-  const ImportedModel model = import_model_path(options.text("FILE"));
+  const ImportedModel model = import_with(overrides, options.text("FILE"));
   for (const std::string& warning : model.warnings) warn(console, warning);
   Report report{.csv_table = "fields"};
   report.blocks = {totals(model.spec), attention_table(model.spec), field_table(model.fields),

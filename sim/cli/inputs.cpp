@@ -28,14 +28,6 @@ void add_override_rows(const std::vector<Override>& overrides, std::string_view 
 
 bool is_yaml(const std::string& path) { return path.ends_with(".yaml") || path.ends_with(".yml"); }
 
-/// A copy of an imported spec with overrides: through its YAML form, so that --set takes the same
-/// keys for every kind of model file.
-ArchitectureSpec overridden(const ArchitectureSpec& spec, const std::string& path,
-                            const std::vector<Override>& overrides) {
-  Document document = parse_yaml(write_architecture_yaml(spec), path + " (imported)");
-  return apply_overrides(overrides, "model", document) ? read_architecture(document) : spec;
-}
-
 FormatId format_option(const std::string& option, const std::string& name) {
   const auto format = find_format(name);
   if (!format)
@@ -45,6 +37,12 @@ FormatId format_option(const std::string& option, const std::string& name) {
 }
 
 }  // namespace
+
+ArchitectureSpec overridden(const ArchitectureSpec& spec, const std::string& path,
+                            const std::vector<Override>& overrides) {
+  Document document = parse_yaml(write_architecture_yaml(spec), path + " (imported)");
+  return apply_overrides(overrides, "model", document) ? read_architecture(document) : spec;
+}
 
 bool looks_like_path(const std::string& name) {
   for (const std::string_view ending : kModelFileEndings)
@@ -126,8 +124,10 @@ std::vector<OptionRow> input_options() {
       {"tp", "N", "tensor-parallel ranks", "1"},
       {"weight-format", "FORMAT", "format of attention, feed-forward and expert matrices"},
       {"kv-format", "FORMAT", "format of the KV cache, or K/V for one each"},
-      {"set", "KEY=VALUE", "overrides a field: model.KEY, hardware.KEY, engine.KEY", "", true}};
+      set_option("overrides a field: model.KEY, hardware.KEY, engine.KEY")};
 }
+
+OptionRow set_option(std::string help) { return {"set", "KEY=VALUE", std::move(help), "", true}; }
 
 std::vector<OptionRow> output_options() {
   return {

@@ -44,6 +44,11 @@ HardwareInput load_hardware_input(const std::string& name_or_path,
                                   const std::vector<Override>& overrides);
 EngineInput load_engine(const std::string& name_or_path, const std::vector<Override>& overrides);
 
+/// A copy of the imported `spec` with the overrides of "model": they go through its YAML form, so
+/// that --set takes the same keys for every kind of model file.
+ArchitectureSpec overridden(const ArchitectureSpec& spec, const std::string& path,
+                            const std::vector<Override>& overrides);
+
 /// Throws UsageError for an unknown format.
 void apply_formats(const FormatChoice& choice, ArchitectureSpec& spec);
 
@@ -55,6 +60,8 @@ bool looks_like_path(const std::string& name);
 std::vector<OptionRow> input_options();
 /// --format and --output.
 std::vector<OptionRow> output_options();
+/// --set.
+OptionRow set_option(std::string help);
 
 /// Everything that a prediction needs.
 struct PredictionInputs {

@@ -5,7 +5,6 @@
 
 #include "hardware/src/data_files.hpp"
 #include "hardware/src/machine_reader.hpp"
-#include "model/architecture/architecture_yaml.hpp"
 #include "model/architecture/catalogue.hpp"
 #include "model/base/error.hpp"
 #include "sim/cli/command.hpp"
@@ -19,7 +18,9 @@ namespace {
 using K = ValueKind;
 constexpr Audience kScripts = Audience::scripts;
 
-Table architectures() {
+using Overrides = std::vector<Override>;
+
+Table architectures(const Overrides& overrides) {
   Table table{.tag = "architectures",
               .title = "Architectures",
               .columns = {{"name", "name"},
@@ -32,7 +33,7 @@ Table architectures() {
                           {"max_context", "context", K::count},
                           {"source", "source", K::text, kScripts}}};
   for (const std::string& name : architecture_names()) {
-    const ArchitectureSpec spec = read_architecture(find_architecture(name));
+    const ArchitectureSpec spec = load_model(name, overrides).spec;
     const ParameterCount count = count_parameters(spec);
     std::vector<std::string_view> kinds;
     std::string text;
@@ -49,7 +50,7 @@ Table architectures() {
   return table;
 }
 
-Table hardware() {
+Table hardware(const Overrides& overrides) {
   Table table{.tag = "hardware",
               .title = "Hardware",
               .columns = {{"name", "name"},
@@ -64,7 +65,9 @@ Table hardware() {
   const std::vector<std::string> calibrated = list_calibrated_machines();
   const std::vector<std::string> generations = generation_names(load_generations());
   for (const std::string& name : list_machines()) {
-    const MachineSpec spec = read_machine(machine_file(name), generations);
+    Document file = machine_file(name);
+    apply_overrides(overrides, "hardware", file);
+    const MachineSpec spec = read_machine(file, generations);
     const MemoryTier& memory = spec.memory.front();
     table.rows.push_back(
         {name, spec.title, std::string(kMachineKindNames[static_cast<std::size_t>(spec.kind)]),
@@ -76,18 +79,18 @@ Table hardware() {
   return table;
 }
 
-Table engines() {
+Table engines(const Overrides& overrides) {
   Table table{.tag = "engines",
               .title = "Engines",
               .columns = {{"name", "name"}, {"title", "title"}, {"source", "source"}}};
   for (const std::string& name : engine_names()) {
-    const EngineProfile engine = read_engine(find_engine(name));
+    const EngineProfile engine = load_engine(name, overrides).profile;
     table.rows.push_back({name, engine.title, engine.source});
   }
   return table;
 }
 
-Table formats() {
+Table formats(const Overrides&) {
   Table table{.tag = "formats",
               .title = "Number formats",
               .columns = {{"name", "name"},
@@ -127,7 +130,7 @@ Table kinds(const char* tag, const char* title) {
 
 struct Listing {
   std::string name;
-  Table (*make)();
+  Table (*make)(const Overrides&);
 };
 
 const std::vector<Listing>& listings() {
@@ -137,8 +140,11 @@ const std::vector<Listing>& listings() {
       {"engines", engines},
       {"formats", formats},
       {"attention_kinds",
-       [] { return kinds<Mixer>("attention_kinds", "Attention and state kinds"); }},
-      {"ffn_kinds", [] { return kinds<FeedForward>("ffn_kinds", "Feed-forward kinds"); }}};
+       [](const Overrides&) {
+         return kinds<Mixer>("attention_kinds", "Attention and state kinds");
+       }},
+      {"ffn_kinds",
+       [](const Overrides&) { return kinds<FeedForward>("ffn_kinds", "Feed-forward kinds"); }}};
   return kListings;
 }
 
@@ -151,20 +157,29 @@ int run_list(const Options& options, Console& console) {
                                  in_quotes(wanted), did_you_mean(wanted, names)));
   if (wanted.empty() && output_format(options) == OutputFormat::csv)
     throw UsageError("list: CSV holds one list, as in \"roofcast list hardware --format csv\"");
+  const Overrides overrides = parse_overrides(options.all("set"));
   Output output(options, console);
   Report report{.csv_table = wanted};
   for (const Listing& listing : listings())
-    if (wanted.empty() || wanted == listing.name) report.blocks.emplace_back(listing.make());
+    if (wanted.empty() || wanted == listing.name)
+      report.blocks.emplace_back(listing.make(overrides));
   write_report(report, options, output, console);
   return kExitOk;
+}
+
+std::vector<OptionRow> list_options() {
+  std::vector<OptionRow> rows = {
+      set_option("overrides a field of every item: model.KEY, hardware.KEY, engine.KEY")};
+  for (OptionRow& row : output_options()) rows.push_back(std::move(row));
+  return rows;
 }
 
 }  // namespace
 
 Command list_command() {
-  return {"list",         "architectures, hardware, engines, formats, attention_kinds, ffn_kinds",
-          "WHAT",         "roofcast list hardware",
-          output_options, run_list};
+  return {"list",       "architectures, hardware, engines, formats, attention_kinds, ffn_kinds",
+          "WHAT",       "roofcast list hardware",
+          list_options, run_list};
 }
 
 }  // namespace roofcast

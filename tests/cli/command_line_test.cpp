@@ -98,7 +98,8 @@ TEST_CASE("a workload that makes no sense is refused with option and range") {
   check_error(kPredict + "--weight-format q4_k", 2,
               "--weight-format: expected a number format, got \"q4_k\", did you mean \"q4_K\"?");
   check_error(kPredict + "--kv-format fp8/q8", 2,
-              "--kv-format: expected a number format, got \"q8\", did you mean \"q8_0\"?");
+              "--kv-format: expected a number format, got \"q8\", did you mean \"q8_0\", \"q8_1\" "
+              "or \"q8_K\"?");
   check_error(kPredict + "--format jsn", 2,
               "--format: expected one of table, json, csv, md, got \"jsn\", did you mean "
               "\"json\"?");

@@ -56,6 +56,7 @@ TEST_CASE("import accounts for every key and gives the totals") {
   CHECK_FALSE(answer["name"].get<std::string>().empty());
   CHECK(answer["parameters"]["total"] == 8030261248.0);
   CHECK(answer["parameters"]["active"] == 8030261248.0 - 128256.0 * 4096);
+  CHECK(answer["parameters"]["embedding"] == 128256.0 * 4096);
   CHECK(answer["weight_bytes"]["resident"] == 2.0 * 8030261248.0);
   CHECK(answer["weight_bytes"]["read_per_step_batch1"] ==
         2.0 * (8030261248.0 - 128256.0 * 4096 + 4096));
@@ -87,6 +88,27 @@ TEST_CASE("import writes YAML that reads back to the same spec") {
   const CliResult file = run_cli("import " + yaml + " --output " + folder.file("copy.yaml"));
   CHECK(file.out.find("parameters") != std::string::npos);
   CHECK(read_file(folder.file("copy.yaml")) == result.out);
+}
+
+TEST_CASE("import and list take overrides") {
+  const TemporaryFolder folder;
+  const std::string yaml = folder.file(
+      "llama.yaml", write_architecture_yaml(read_architecture(find_architecture("llama-3.1-8b"))));
+  // Half the layers: 16 x 2 x 8 heads x 128 x 2 B
+  const json half = run_json(
+      "import " + yaml + R"( --set model.layers=[{"count":16,"attention":"gqa","ffn":"dense"}])");
+  CHECK(half["kv"]["bytes_per_token"] == 65536);
+  CHECK(half["fields"].back()["key"] == "model.layers");
+  CHECK(half["fields"].back()["status"] == "overridden");
+  CHECK(run_cli("import " + yaml + " --set hardware.compute_units=1").code == 2);
+  CHECK(run_cli("import " + yaml + " --set model.layer=1").code == 3);
+
+  const json machines = run_json("list hardware --set hardware.memory.0.bandwidth=1TB/s");
+  for (const json& machine : machines["hardware"]) CHECK(machine["bandwidth"] == 1e12);
+  const json models = run_json("list architectures --set model.max_context=77");
+  for (const json& model : models["architectures"]) CHECK(model["max_context"] == 77);
+  CHECK(run_json("list engines --set engine.title=x")["engines"][0]["title"] == "x");
+  CHECK(run_cli("list --set hardwar.x=1").code == 2);
 }
 
 TEST_CASE("what import refuses leaves no file") {

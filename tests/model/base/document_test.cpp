@@ -42,6 +42,17 @@ TEST_CASE("an override adds keys and maps that the document lacks") {
   CHECK(document.root.find("formats")->find("kv")->scalar == "fp8_e4m3");
 }
 
+TEST_CASE("an override finds an item of a list by its name") {
+  Document document =
+      parse_yaml("memory:\n  - {name: hbm3, size: 1}\n  - {name: dram}\n", "x.yaml");
+  set_value(document, "memory.hbm3.size", "7");
+  CHECK(document.root.find("memory")->items[0].find("size")->scalar == "7");
+  CHECK_THROWS_WITH_AS(set_value(document, "memory.hbm2.size", "7"),
+                       "--set: memory.hbm2.size: expected the number or name of an item (hbm3, "
+                       "dram), got \"hbm2\"",
+                       SpecError);
+}
+
 TEST_CASE("an override may be a list or a map, in YAML") {
   Document document = sample();
   set_value(document, "layers", "[{count: 1}, {count: 2}]");

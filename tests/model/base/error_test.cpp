@@ -42,6 +42,17 @@ TEST_CASE("a name that begins like a candidate is taken for it") {
   CHECK(nearest_name("h200-141gb-sxm", {"b200", "h200"}) == "h200");
 }
 
+TEST_CASE("a name that begins a few candidates is answered with all of them") {
+  const std::vector<std::string> names = {"h100-nvl", "h100-pcie", "h100-sxm", "h200"};
+  CHECK(did_you_mean("h100", names) ==
+        ", did you mean \"h100-nvl\", \"h100-pcie\" or \"h100-sxm\"?");
+  CHECK(did_you_mean("h100-s", names) == ", did you mean \"h100-sxm\"?");
+  CHECK(did_you_mean("h10", {"h10-a", "h10-b"}) == ", did you mean \"h10-a\" or \"h10-b\"?");
+  // Six say too little.
+  CHECK(did_you_mean("qwen", {"qwen1", "qwen2", "qwen3", "qwen4", "qwen5", "qwen6"}) ==
+        ", did you mean \"qwen1\"?");
+}
+
 TEST_CASE("nothing near, nothing said") {
   CHECK(nearest_name("zzzzzz", {"h100-sxm", "h200"}).empty());
   CHECK(nearest_name("mla", {"gqa", "kda"}).empty());
