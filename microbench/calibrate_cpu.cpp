@@ -33,10 +33,13 @@ std::vector<Measured> of_benchmark(const std::vector<Measured>& all, std::string
   return out;
 }
 
+/// Operands of elementwise kernels stay in the caches.
+bool waits_for_memory(const CpuBench& bench) { return bench.benchmark != "elementwise"; }
+
 /// Kernels on memory are as fast as the machine was at that moment; those on caches are not slowed
 /// by what slows its memory, so for them the reference is one for the whole run.
 Reference reference_of(const Measured& m, const Reference& whole_run) {
-  return m.bench->benchmark == "elementwise" ? whole_run : m.timing.reference;
+  return waits_for_memory(*m.bench) ? m.timing.reference : whole_run;
 }
 
 FitPoint fit_point(const Measured& m, const Reference& whole_run) {
@@ -87,7 +90,13 @@ FittedPrimitive fit_primitive(std::string name, const std::vector<Measured>& mea
   }
   const KernelFit fit = fit_kernel(points, terms);
   constants.name = std::move(name);
-  constants.bandwidth = BytesPerSecond{fit.bandwidth_share * reference.read_bandwidth};
+  // What waits for memory gets no more of it than a plain read does: a larger share means that the
+  // machine changed between a point and the looks beside it.
+  constexpr double kMostOfRead = 1.05;
+  const double share = waits_for_memory(*measured.front().bench)
+                           ? std::min(fit.bandwidth_share, kMostOfRead)
+                           : fit.bandwidth_share;
+  constants.bandwidth = BytesPerSecond{share * reference.read_bandwidth};
   if (terms.compute) constants.flops = FlopsPerSecond{fit.flops_share * reference.dot_rate};
   constants.t0 = Seconds{fit.t0_s};
   if (terms.work1) constants.c1 = Seconds{fit.c1_s};

@@ -122,26 +122,48 @@ OperatorCost cost_collective(const Operator& op, const CostModel& model) {
           .value;
   cost.extra_s = cost.seconds;
   cost.shares[static_cast<std::size_t>(TimeShare::communication)] = cost.seconds;
+  const PrimitiveCost& primitive = model.primitives[static_cast<std::size_t>(op.kind)];
+  cost.low = primitive.low.front();
+  cost.high = primitive.high.front();
   return cost;
+}
+
+/// A cache of a byte or less per element is converted while it is read, whatever it multiplies in.
+ComputeKind stored_kind(const Operator& op) {
+  const NumberFormat& format = op.format.row();
+  const bool cache = op.kind == OperatorKind::attention || op.kind == OperatorKind::mla;
+  const bool wide = format.compute <= ComputeKind::bf16;
+  return cache && wide && format.block_bits < 12 * format.block_elements ? ComputeKind::fp8
+                                                                         : format.compute;
 }
 
 }  // namespace
 
+OperatorCeiling operator_ceiling(const Operator& op, const CostModel& model) {
+  const PrimitiveCost& primitive = model.primitives[static_cast<std::size_t>(op.kind)];
+  const ComputeKind stored = stored_kind(op);
+  // MLA multiplies its latents as they are stored; other kernels widen a narrow cache first.
+  const ComputeKind multiplied =
+      op.kind == OperatorKind::mla ? op.format.row().compute : op.compute;
+  const auto at = static_cast<std::size_t>(stored);
+  return {.bandwidth = primitive.bandwidth[at],
+          .flops = primitive.flops[static_cast<std::size_t>(multiplied)],
+          .low = primitive.low[at],
+          .high = primitive.high[at],
+          .stored = stored,
+          .multiplied = multiplied};
+}
+
 OperatorCost cost_operator(const Operator& op, const CostModel& model, double working_set_bytes) {
   if (op.kind == OperatorKind::collective) return cost_collective(op, model);
   const PrimitiveCost& primitive = model.primitives[static_cast<std::size_t>(op.kind)];
-
-  const ComputeKind stored = op.format.row().compute;
-  const double bandwidth = primitive.bandwidth[static_cast<std::size_t>(stored)];
-  // MLA multiplies its latents as they are stored; other kernels widen a narrow cache first.
-  const ComputeKind multiplied = op.kind == OperatorKind::mla ? stored : op.compute;
+  const OperatorCeiling ceiling = operator_ceiling(op, model);
 
   OperatorCost cost;
   cost.fixed_s = primitive.fixed_s + latency_terms(op, model);
-  cost.memory_s = streamed_bytes(op, model) * seconds_per_byte(bandwidth, model, working_set_bytes);
-  if (op.flops.value > 0.0)
-    cost.compute_s =
-        padded_flops(op, model) / primitive.flops[static_cast<std::size_t>(multiplied)];
+  cost.memory_s =
+      streamed_bytes(op, model) * seconds_per_byte(ceiling.bandwidth, model, working_set_bytes);
+  if (op.flops.value > 0.0) cost.compute_s = padded_flops(op, model) / ceiling.flops;
   const Overlap both = overlap(cost.memory_s, cost.compute_s, model.norm_exponent);
 
   const double memory_s = both.seconds * both.memory_part;
@@ -155,6 +177,8 @@ OperatorCost cost_operator(const Operator& op, const CostModel& model, double wo
   cost.shares[static_cast<std::size_t>(TimeShare::compute)] = both.seconds - memory_s;
   cost.shares[static_cast<std::size_t>(TimeShare::launch)] = cost.fixed_s;
   cost.seconds = cost.fixed_s + both.seconds + cost.extra_s;
+  cost.low = ceiling.low;
+  cost.high = ceiling.high;
   return cost;
 }
 

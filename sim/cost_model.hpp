@@ -12,6 +12,12 @@ namespace roofcast {
 inline constexpr std::size_t kOperatorKinds = kOperatorKindNames.size();
 inline constexpr std::size_t kComputeKinds = 6;
 
+constexpr std::array<double, kComputeKinds> filled(double value) {
+  std::array<double, kComputeKinds> all{};
+  for (double& one : all) one = value;
+  return all;
+}
+
 /// What one kind of operator costs on one machine under one engine. Plain SI numbers (seconds,
 /// bytes per second, FLOP/s): this is the inner loop of sweeps.
 struct PrimitiveCost {
@@ -19,8 +25,9 @@ struct PrimitiveCost {
   // Attainable bytes/s, by what the stored operand multiplies in: narrow ones need conversion.
   std::array<double, kComputeKinds> bandwidth = {};
   std::array<double, kComputeKinds> flops = {};  // attainable FLOP/s by ComputeKind
-  double low = 1.0;  // 10 % and 90 % quantiles of measured/predicted time
-  double high = 1.0;
+  // 10 % and 90 % quantiles of measured / predicted time, by what the stored operand multiplies in.
+  std::array<double, kComputeKinds> low = filled(1.0);
+  std::array<double, kComputeKinds> high = filled(1.0);
   std::string origin;  // where the constants come from, for provenance
 };
 

@@ -20,30 +20,24 @@ double bound_seconds(const Operator& op, const CostModel& model) {
   return std::max(memory_s, compute > 0.0 ? op.flops.value / compute : 0.0);
 }
 
-/// Half-widths of the 80 % interval of the device time. Residuals are correlated inside a
-/// primitive; between primitives they are independent when each was fitted on its own, and common
-/// when all rest on one assumed efficiency.
+/// Half-widths of the 80 % interval of the device time, by kind of operator. Residuals are
+/// correlated inside a primitive; between primitives they are independent when each was fitted on
+/// its own, and common when all rest on one assumed efficiency.
 struct Spread {
-  std::array<double, kOperatorKinds> seconds = {};
+  std::array<double, kOperatorKinds> below = {};
+  std::array<double, kOperatorKinds> above = {};
 
-  double below(const CostModel& model) const {
-    return combine(model, [](const PrimitiveCost& p) { return 1.0 - p.low; });
-  }
-  double above(const CostModel& model) const {
-    return combine(model, [](const PrimitiveCost& p) { return p.high - 1.0; });
-  }
-
- private:
-  template <typename Width>
-  double combine(const CostModel& model, Width width) const {
-    double sum = 0.0;
-    for (std::size_t i = 0; i < kOperatorKinds; ++i) {
-      const double part = seconds[i] * width(model.primitives[i]);
-      sum += model.primitives_correlated ? part : part * part;
-    }
-    return model.primitives_correlated ? sum : std::sqrt(sum);
+  void add(OperatorKind kind, const OperatorCost& cost, double count) {
+    below[static_cast<std::size_t>(kind)] += cost.seconds * count * (1.0 - cost.low);
+    above[static_cast<std::size_t>(kind)] += cost.seconds * count * (cost.high - 1.0);
   }
 };
+
+double combined(const std::array<double, kOperatorKinds>& parts, bool correlated) {
+  double sum = 0.0;
+  for (const double part : parts) sum += correlated ? part : part * part;
+  return correlated ? sum : std::sqrt(sum);
+}
 
 /// Step time from device time: the host issues kernels while the device runs, then does its own
 /// work. Kernel issue slower than the device hides the device time, and every slope with it.
@@ -101,7 +95,7 @@ StepEstimate estimate_step(const OperatorList& operators, const CostModel& model
   for (const Operator& op : operators) {
     const OperatorCost cost = cost_operator(op, model, working_set);
     estimate.device_s += cost.seconds * op.count;
-    spread.seconds[static_cast<std::size_t>(op.kind)] += cost.seconds * op.count;
+    spread.add(op.kind, cost, op.count);
     for (std::size_t i = 0; i < cost.shares.size(); ++i)
       estimate.shares[i] += cost.shares[i] * op.count;
     floor_s += bound_seconds(op, model) * op.count;
@@ -116,10 +110,10 @@ StepEstimate estimate_step(const OperatorList& operators, const CostModel& model
   estimate.seconds = step_seconds(estimate.device_s, estimate.host_floor_s, model);
   estimate.shares[index_of(TimeShare::host)] = estimate.seconds - estimate.device_s;
 
-  const double below =
-      std::sqrt(square(spread.below(model)) + square(estimate.device_s * (1.0 - model.time_low)));
-  const double above =
-      std::sqrt(square(spread.above(model)) + square(estimate.device_s * (model.time_high - 1.0)));
+  const double below = std::sqrt(square(combined(spread.below, model.primitives_correlated)) +
+                                 square(estimate.device_s * (1.0 - model.time_low)));
+  const double above = std::sqrt(square(combined(spread.above, model.primitives_correlated)) +
+                                 square(estimate.device_s * (model.time_high - 1.0)));
   const double low_device =
       std::max(estimate.device_s - below, std::min(floor_s, estimate.device_s));
   estimate.low_s = step_seconds(low_device, estimate.host_floor_s, model);

@@ -9,7 +9,7 @@
 #include "sim/cli/command_line.hpp"
 
 int main(int argc, char** argv) {
-  // A reader that goes away is an error to report (exit code 4), not a reason to vanish.
+  // A reader that goes away ends the command in order (exit code 4): files in progress are removed.
   std::signal(SIGPIPE, SIG_IGN);
   std::ios::sync_with_stdio(false);
 

@@ -57,11 +57,11 @@ PrimitiveCost make_primitive(const Machine& machine, const EngineProfile& engine
     const Ceiling ceiling = ceiling_of(machine, engine, kind, static_cast<ComputeKind>(i));
     cost.bandwidth[i] = ceiling.bandwidth.value;
     cost.flops[i] = ceiling.flops.value;
+    cost.low[i] = ceiling.low;
+    cost.high[i] = ceiling.high;
   }
   const Ceiling usual = ceiling_of(machine, engine, kind, ComputeKind::bf16);
   cost.fixed_s = launch_seconds(usual, engine.launch) + engine.kernel_overhead.value;
-  cost.low = usual.low;
-  cost.high = usual.high;
   cost.origin = usual.origin;
   return cost;
 }
@@ -145,12 +145,12 @@ CostModel make_cost_model(const Machine& machine, const EngineProfile& engine, i
 }
 
 std::string range_reason(const CostModel& model) {
-  if (model.time_low == 1.0 && model.time_high == 1.0 && model.primitives.front().low == 1.0 &&
-      model.primitives.front().high == 1.0)
+  if (model.time_low == 1.0 && model.time_high == 1.0 &&
+      model.primitives.front().low == filled(1.0) && model.primitives.front().high == filled(1.0))
     return "none: a bound from the data sheet, which no engine beats";
   if (model.primitives_correlated)
-    return "uncalibrated machine: the efficiencies of its generation, off together; `roofcast "
-           "calibrate` narrows it";
+    return "uncalibrated machine: kernels around the efficiencies of its generation, off together; "
+           "a serving framework's own time comes on top";
   return "residuals of this machine's calibration";
 }
 

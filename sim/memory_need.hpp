@@ -15,6 +15,9 @@ struct MemoryNeed {
 
   double total() const { return weights + kv + state; }
   bool fits() const { return total() <= capacity; }
+  /// Fits, but leaves less than a tenth to activations, graphs and the engine: what serving engines
+  /// set aside by default (vLLM's gpu_memory_utilization of 0.9).
+  bool tight() const { return fits() && total() > 0.9 * capacity; }
 };
 
 /// The need at the end of the generation. The weights, `resident_bytes` in all, are taken to split

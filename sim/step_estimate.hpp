@@ -28,8 +28,22 @@ struct OperatorCost {
   double compute_s = 0.0;
   double extra_s = 0.0;
   double seconds = 0.0;
+  double low = 1.0;  // 10 % and 90 % quantiles of measured / predicted time
+  double high = 1.0;
   ShareSeconds shares = {};
 };
+
+/// The ceilings that an operator of this kind and these formats meets: attainable bytes/s, FLOP/s,
+/// and the quantiles of measured / predicted time.
+struct OperatorCeiling {
+  double bandwidth = 0.0;
+  double flops = 0.0;
+  double low = 1.0;
+  double high = 1.0;
+  ComputeKind stored = ComputeKind::bf16;      // decides the bandwidth
+  ComputeKind multiplied = ComputeKind::bf16;  // decides the FLOP/s
+};
+OperatorCeiling operator_ceiling(const Operator& op, const CostModel& model);
 
 /// Time of one forward pass. `low_s` and `high_s` bound it with 80 % confidence.
 struct StepEstimate {

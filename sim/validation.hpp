@@ -43,7 +43,7 @@ struct Drift {
   double slowest = 0.0;
   double fastest = 0.0;
   std::size_t points = 0;
-  std::size_t unsteady = 0;  // points during which the machine changed, however often repeated
+  std::size_t unsteady = 0;  // points of which too few steps ran while the machine held still
 };
 
 /// With a larger share of unsteady points the machine is too noisy to judge.

@@ -17,8 +17,10 @@ Ceiling generation_ceiling(const Machine& machine, Primitive primitive, ComputeF
   const PeakFlops peak = peak_flops(machine.spec, format);
   const BytesPerSecond memory = machine.spec.memory.front().bandwidth.value;
   // The stored operands decide how bytes move; the format computed in decides the FLOP share.
-  const double bytes_share =
-      is_narrow(format) ? row.bandwidth_fp8.value_or(row.bandwidth) : row.bandwidth;
+  const bool narrow = is_narrow(format);
+  const double bytes_share = narrow ? row.bandwidth_fp8.value_or(row.bandwidth) : row.bandwidth;
+  const double low = row.low.value_or(generation.low);
+  const double high = row.high.value_or(generation.high);
   const double flops_share = is_narrow(peak.format) ? row.flops_fp8.value_or(row.flops) : row.flops;
   return {.bandwidth = memory * bytes_share,
           .flops = peak.flops * flops_share,
@@ -29,8 +31,8 @@ Ceiling generation_ceiling(const Machine& machine, Primitive primitive, ComputeF
           .c2 = row.c2,
           .c_mla = row.c_mla,
           .io_bandwidth = memory * row.io_bandwidth,
-          .low = generation.low,
-          .high = generation.high,
+          .low = narrow ? row.low_fp8.value_or(low) : low,
+          .high = narrow ? row.high_fp8.value_or(high) : high,
           .calibrated = false,
           .origin = fmt::format("generation {}: {}", generation.name, row.origin)};
 }

@@ -88,6 +88,10 @@ class GenerationsReader {
     result.bandwidth_fp8 = row.optional_number("bandwidth_fp8", 1e-3, 1.0);
     result.flops = row.optional_number("flops", 1e-3, 1.0).value_or(1.0);
     result.flops_fp8 = row.optional_number("flops_fp8", 1e-3, 1.0);
+    result.low = row.optional_number("low", 0.05, 1.0);
+    result.high = row.optional_number("high", 1.0, 20.0);
+    result.low_fp8 = row.optional_number("low_fp8", 0.05, 1.0);
+    result.high_fp8 = row.optional_number("high_fp8", 1.0, 20.0);
     result.c_k = time_or_zero(row, "c_k");
     result.c1 = time_or_zero(row, "c1");
     result.c2 = time_or_zero(row, "c2");

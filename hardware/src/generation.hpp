@@ -19,6 +19,8 @@ struct PrimitiveDefaults {
   std::optional<double> bandwidth_fp8;  // where operands of one byte or less differ
   double flops = 1.0;
   std::optional<double> flops_fp8;
+  std::optional<double> low, high;  // quantiles, where they differ from the generation's
+  std::optional<double> low_fp8, high_fp8;
   Seconds c_k, c1, c2, c_mla;
   double io_bandwidth = 1.0;
   std::string origin;

@@ -1,6 +1,7 @@
 #include "hardware/src/machine_reader.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -32,6 +33,7 @@ class MachineReader {
 
   MachineSpec read(const std::vector<std::string>& generations) {
     reader_.integer("schema", 1, 1);
+    reader_.accept("compute");  // else taken for a misspelt compute_units
     read_sources();
     MachineSpec machine;
     machine.name = reader_.string("name");
@@ -58,8 +60,9 @@ class MachineReader {
   std::string generation(const std::vector<std::string>& generations) {
     std::string name = reader_.string("generation");
     if (std::find(generations.begin(), generations.end(), name) == generations.end())
-      reader_.fail("generation", fmt::format("expected a generation of generations.yaml, got {}{}",
-                                             in_quotes(name), did_you_mean(name, generations)));
+      reader_.fail("generation",
+                   fmt::format("expected one of {}, got {}{}", fmt::join(generations, ", "),
+                               in_quotes(name), did_you_mean(name, generations)));
     return name;
   }
 

@@ -1,13 +1,26 @@
 #include "microbench/shared/sampling.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <numeric>
 
 namespace roofcast {
 namespace {
 
 double elapsed_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Timings of a machine that never holds still end at so many times the least number.
+constexpr std::size_t kMostPerWanted = 4;
+
+double memory_work(const PairedTiming& timing) {
+  return timing.seconds * timing.reference.read_bandwidth;
+}
+
+Reference mean(const Reference& a, const Reference& b) {
+  return {0.5 * (a.read_bandwidth + b.read_bandwidth), 0.5 * (a.dot_rate + b.dot_rate)};
 }
 
 bool rate_moved(double before, double after, double limit) {
@@ -46,13 +59,53 @@ SteadyTiming time_steadily(const std::function<Reference()>& look,
   for (;;) {
     result.timing = point();
     const Reference after = look();
-    result.reference = {0.5 * (before.read_bandwidth + after.read_bandwidth),
-                        0.5 * (before.dot_rate + after.dot_rate)};
+    result.reference = mean(before, after);
     result.steady = !reference_moved(before, after, rule.limit);
     if (result.steady || result.redone >= rule.max_retries) return result;
     ++result.redone;
     before = after;
   }
+}
+
+std::vector<PairedTiming> time_in_pairs(const std::function<Reference()>& look,
+                                        const std::function<double()>& sample,
+                                        const StoppingRule& rule, double drift_limit) {
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<PairedTiming> timings;
+  std::vector<double> works;
+  Reference before = look();
+  for (;;) {
+    const double seconds = sample();
+    const Reference after = look();
+    timings.push_back({seconds, mean(before, after), !reference_moved(before, after, drift_limit)});
+    if (timings.back().steady) works.push_back(memory_work(timings.back()));
+    before = after;
+    const double spent_s = elapsed_since(start);
+    if (spent_s >= rule.max_seconds || stop_reason(works, spent_s, rule) != StopReason::go_on ||
+        timings.size() >= kMostPerWanted * static_cast<std::size_t>(rule.min_samples))
+      return timings;
+  }
+}
+
+std::vector<std::size_t> usable_timings(const std::vector<PairedTiming>& timings) {
+  constexpr std::size_t kEnough = 5;
+  std::vector<std::size_t> steady;
+  for (std::size_t i = 0; i < timings.size(); ++i)
+    if (timings[i].steady) steady.push_back(i);
+  if (steady.size() >= kEnough) return steady;
+  std::vector<std::size_t> all(timings.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return all;
+}
+
+std::size_t middle_timing(const std::vector<PairedTiming>& timings,
+                          const std::vector<std::size_t>& positions) {
+  std::vector<std::size_t> order = positions;
+  const auto middle = order.begin() + static_cast<std::ptrdiff_t>((order.size() - 1) / 2);
+  std::nth_element(order.begin(), middle, order.end(), [&](std::size_t a, std::size_t b) {
+    return memory_work(timings[a]) < memory_work(timings[b]);
+  });
+  return *middle;
 }
 
 }  // namespace roofcast

@@ -50,4 +50,27 @@ struct SteadyTiming {
 SteadyTiming time_steadily(const std::function<Reference()>& look,
                            const std::function<TimingSummary()>& point, const DriftRule& rule);
 
+/// One timing between two looks at the machine.
+struct PairedTiming {
+  double seconds = 0.0;
+  Reference reference;  // mean of the looks before and after
+  bool steady = true;   // whether they agree
+};
+
+/// Timings long enough to change the machine's state in between, each with a look before and after
+/// it, until the rule says stop of those that are steady, or four times its least number of samples
+/// are taken. A look takes as long as a short timing:
+/// this is for samples of tens of milliseconds.
+std::vector<PairedTiming> time_in_pairs(const std::function<Reference()>& look,
+                                        const std::function<double()>& sample,
+                                        const StoppingRule& rule, double drift_limit);
+
+/// The timings that count: the steady ones, or all when fewer than five are.
+std::vector<std::size_t> usable_timings(const std::vector<PairedTiming>& timings);
+
+/// Of `timings` at `positions`, which are not empty, the one in the middle by seconds times read
+/// bandwidth, which for what waits for memory does not depend on the machine's state.
+std::size_t middle_timing(const std::vector<PairedTiming>& timings,
+                          const std::vector<std::size_t>& positions);
+
 }  // namespace roofcast

@@ -191,4 +191,13 @@ CacheBytes cache_bytes_per_rank(const ArchitectureSpec& spec, double context, in
 
 Bytes kv_bytes_per_token(const ArchitectureSpec& spec) { return cache_bytes(spec, 1.0).kv; }
 
+bool stores(const ArchitectureSpec& spec, Component component) {
+  ArchitectureSpec wider = spec;
+  wider.formats[component].bits += 8.0;
+  const CacheBytes cache = cache_bytes(spec, 1.0);
+  const CacheBytes wider_cache = cache_bytes(wider, 1.0);
+  return weight_bytes(wider).resident != weight_bytes(spec).resident ||
+         wider_cache.kv != cache.kv || wider_cache.state != cache.state;
+}
+
 }  // namespace roofcast

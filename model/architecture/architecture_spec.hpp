@@ -149,4 +149,7 @@ CacheBytes cache_bytes_per_rank(const ArchitectureSpec& spec, double context, in
 /// KV bytes that one more token adds while no window is full.
 Bytes kv_bytes_per_token(const ArchitectureSpec& spec);
 
+/// Whether the model stores anything in the format of `component`: a dense one has no router.
+bool stores(const ArchitectureSpec& spec, Component component);
+
 }  // namespace roofcast

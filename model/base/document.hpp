@@ -61,7 +61,8 @@ Document parse_json(std::string_view text, std::string file);
 std::string read_text_file(const std::string& path, std::size_t max_bytes = kMaxDocumentBytes);
 
 /// Sets `dotted.key` (sequence items by index or by their `name`: "layers.0.count",
-/// "memory.hbm3.bandwidth") to `text`, parsed as YAML; creates missing maps. Throws SpecError when the path runs through a scalar or out of a sequence.
+/// "memory.hbm3.bandwidth") to `text`, parsed as YAML; creates missing maps. Throws SpecError when
+/// the path runs through a scalar or out of a sequence.
 void set_value(Document& document, std::string_view dotted_key, std::string_view text);
 
 }  // namespace roofcast

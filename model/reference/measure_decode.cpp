@@ -2,45 +2,47 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "microbench/shared/region_timer.hpp"
 #include "model/reference/cpu/topology.hpp"
 
 namespace roofcast {
 namespace {
 
-/// Steps and their operators' times, by operator then step.
+/// Steps, each with its operators' times.
 struct StepSamples {
-  TimingSummary step;
-  std::vector<std::vector<double>> operators;
+  std::vector<PairedTiming> steps;
+  std::vector<std::vector<double>> operators;  // by step
 };
 
-StepSamples sample_steps(DecodeEngine& engine, const StoppingRule& rule) {
+StepSamples sample_steps(DecodeEngine& engine, const std::function<Reference()>& look,
+                         const MeasureOptions& options) {
   StepSamples samples;
-  samples.operators.resize(engine.recorder().operator_seconds().size());
   const auto one_step = [&] {
     engine.rewind();
     engine.step();
     return engine.recorder().step_seconds();
   };
   one_step();
-  samples.step = sample_until_settled(
+  samples.steps = time_in_pairs(
+      look,
       [&] {
         const double seconds = one_step();
-        for (std::size_t i = 0; i < samples.operators.size(); ++i)
-          samples.operators[i].push_back(engine.recorder().operator_seconds()[i]);
+        samples.operators.push_back(engine.recorder().operator_seconds());
         return seconds;
       },
-      rule);
+      options.stopping, options.drift_limit);
   return samples;
 }
 
-void describe_operators(const DecodeEngine& engine, const StepSamples& samples,
+void describe_operators(const DecodeEngine& engine, const std::vector<double>& seconds,
                         StepMeasurement& out) {
   const OperatorList& operators = engine.operators();
   const std::vector<Traffic> bytes = engine.recorder().operator_bytes();
   for (std::size_t i = 0; i < operators.size(); ++i) {
     out.operators.push_back({operators[i].name, operators[i].layer_class, operators[i].count,
-                             Seconds{median(samples.operators[i])}, bytes[i]});
+                             Seconds{seconds[i]}, bytes[i]});
     out.bytes.weights += bytes[i].weights;
     out.bytes.kv_read += bytes[i].kv_read;
     out.bytes.kv_write += bytes[i].kv_write;
@@ -51,21 +53,28 @@ void describe_operators(const DecodeEngine& engine, const StepSamples& samples,
 
 StepMeasurement measure_point(DecodeEngine& engine, const std::function<Reference()>& look,
                               const MeasureOptions& options) {
-  StepSamples samples;
-  const SteadyTiming timing = time_steadily(
-      look,
-      [&] {
-        samples = sample_steps(engine, options.stopping);
-        return samples.step;
-      },
-      options.drift);
+  const StepSamples samples = sample_steps(engine, look, options);
+  const std::vector<std::size_t> usable = usable_timings(samples.steps);
+  const Reference reference = samples.steps[middle_timing(samples.steps, usable)].reference;
+  std::vector<double> steps;
+  std::vector<std::vector<double>> operators(engine.operators().size());
+  for (const std::size_t i : usable) {
+    const double scale = samples.steps[i].reference.read_bandwidth / reference.read_bandwidth;
+    steps.push_back(samples.steps[i].seconds * scale);
+    for (std::size_t op = 0; op < operators.size(); ++op)
+      operators[op].push_back(samples.operators[i][op] * scale);
+  }
   StepMeasurement measurement;
-  measurement.step = timing.timing;
-  measurement.reference_read = {timing.reference.read_bandwidth};
-  measurement.reference_dot = {timing.reference.dot_rate};
-  measurement.redone = timing.redone;
-  measurement.steady = timing.steady;
-  describe_operators(engine, samples, measurement);
+  measurement.step = summarize(steps);
+  measurement.reference_read = {reference.read_bandwidth};
+  measurement.reference_dot = {reference.dot_rate};
+  const auto unsteady = std::count_if(samples.steps.begin(), samples.steps.end(),
+                                      [](const PairedTiming& step) { return !step.steady; });
+  measurement.unsteady_steps = static_cast<int>(unsteady);
+  measurement.steady = unsteady == 0 || usable.size() < samples.steps.size();
+  std::vector<double> medians;
+  for (const std::vector<double>& times : operators) medians.push_back(median(times));
+  describe_operators(engine, medians, measurement);
   return measurement;
 }
 

@@ -11,8 +11,8 @@ namespace roofcast {
 
 struct MeasureOptions {
   EngineOptions engine = {};
-  StoppingRule stopping = {.min_samples = 20, .half_width = 0.005, .max_seconds = 3.0};
-  DriftRule drift = {};
+  StoppingRule stopping = {.min_samples = 20, .half_width = 0.005, .max_seconds = 5.0};
+  double drift_limit = DriftRule{}.limit;
 };
 
 /// One operator of the model's list as measured: all its layers together, per step.
@@ -24,25 +24,26 @@ struct OperatorMeasurement {
   Traffic bytes;       // counted by the kernels, not by the model
 };
 
-/// Decode steps at one batch and context.
+/// Decode steps at one batch and context, as the machine was during the step in the middle: the
+/// times of the others are scaled by the plain reads beside them.
 struct StepMeasurement {
   std::int64_t batch = 0;
   std::int64_t context = 0;
   TimingSummary step;
   std::vector<OperatorMeasurement> operators;  // in the order of the model's list
   Traffic bytes;                               // of the whole step
-  BytesPerSecond reference_read;               // around this point, by all threads
+  BytesPerSecond reference_read;               // around the step in the middle, by all threads
   FlopsPerSecond reference_dot;
-  int redone = 0;      // times the point was thrown away because the machine changed
-  bool steady = true;  // false: it changed in the last try too
+  int unsteady_steps = 0;  // during which the machine changed
+  bool steady = true;      // false: too few others were left, so those count too
 };
 
 /// Told of each point before it is measured, and how much is done (0 .. 1).
 using MeasureProgress = std::function<void(std::string_view what, double done)>;
 
 /// Measures decode steps of `spec` at every batch x context, contexts outermost. Every step of a
-/// point starts from the same context. Each point stands between two looks at the machine, and is
-/// measured again while they differ. Throws what DecodeEngine throws.
+/// point starts from the same context. Each step stands between two looks at the machine and does
+/// not count when they differ, unless few others do. Throws what DecodeEngine throws.
 std::vector<StepMeasurement> measure_decode(const ArchitectureSpec& spec,
                                             const std::vector<std::int64_t>& batches,
                                             const std::vector<std::int64_t>& contexts,

@@ -5,6 +5,7 @@
 #include "sim/cli/command.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/report/calibration_report.hpp"
+#include "sim/validation.hpp"
 
 namespace roofcast {
 namespace {
@@ -40,6 +41,12 @@ int run_calibrate(const Options& options, Console& console) {
   const Report report =
       calibration_report(result.machine, result.calibration, result.redone, result.unsteady);
   console.out << write_report(report, format, {.color = console.color});
+  if (static_cast<double>(result.unsteady) >
+      kMaxUnsteady * static_cast<double>(result.points.size()))
+    warn(console,
+         fmt::format("{} of {} points were measured while the machine changed, so these constants "
+                     "are not to be trusted; calibrate again when nothing else runs",
+                     result.unsteady, result.points.size()));
   return kExitOk;
 }
 

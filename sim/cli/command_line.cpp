@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <new>
 #include <ostream>
 
@@ -90,10 +91,15 @@ std::span<const Command> commands() {
   return kCommands;
 }
 
+void fail_standard_output() {
+  if (errno == EPIPE) throw ClosedPipe("the reader of the standard output went away");
+  throw IoError("cannot write to the standard output");
+}
+
 int run_command_line(const std::vector<std::string>& args, Console& console) {
   try {
     const int code = run_checked(args, console);
-    if (!console.out.flush()) throw IoError("cannot write to the standard output");
+    if (!console.out.flush()) fail_standard_output();
     return code;
   } catch (const UsageError& error) {
     return report_error(console, error.what(), kExitUsage);
@@ -101,6 +107,8 @@ int run_command_line(const std::vector<std::string>& args, Console& console) {
     return report_error(console, error.what(), kExitBadInput);
   } catch (const IoError& error) {
     return report_error(console, error.what(), kExitIo);
+  } catch (const ClosedPipe&) {
+    return kExitIo;
   } catch (const std::bad_alloc&) {
     return report_error(console, "out of memory", kExitIo);
   }

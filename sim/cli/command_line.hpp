@@ -16,6 +16,15 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// The reader of the standard output went away, as `head` does: an exit code, but no message.
+class ClosedPipe : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Throws for a standard output that took no more text: ClosedPipe or IoError.
+[[noreturn]] void fail_standard_output();
+
 /// Where a command's answer, its warnings and its progress go, and what is behind them.
 struct Console {
   std::ostream& out;

@@ -21,7 +21,7 @@ int run_explain(const Options& options, Console& console) {
       memory_need(in.model.spec, weight_bytes(in.model.spec).resident.value, in.load,
                   in.hardware.machine.spec.memory.front().usable().value);
   std::vector<std::string> warnings = in.model.warnings;
-  for (std::string& text : workload_warnings(in.model.spec, in.load, memory))
+  for (std::string& text : workload_warnings(in.model.spec, in.hardware.machine, in.load, memory))
     warnings.push_back(std::move(text));
   for (const std::string& text : warnings) warn(console, text);
   const Report report = explain_report({.spec = in.model.spec,

@@ -31,11 +31,11 @@ Section totals(const ArchitectureSpec& spec) {
       {"parameters/mtp", "in MTP blocks", K::count, count.mtp, "on top: resident, not read"},
       {"parameters/resident", "in towers", K::count, count.resident, "on top: resident, not read"},
       {"weight_bytes/resident", "weights in memory", K::bytes, weights.resident.value,
-       weight_format_text(spec.formats)},
+       weight_format_text(spec)},
       {"weight_bytes/read_per_step_batch1", "weights read, batch 1", K::bytes,
        weights.read_per_step_batch1.value},
       {"kv/bytes_per_token", "KV per token", K::bytes, kv_bytes_per_token(spec).value,
-       kv_format_text(spec.formats)},
+       kv_format_text(spec)},
       {"kv/fixed_bytes_per_sequence", "state per sequence", K::bytes,
        cache_bytes(spec, 1.0).state.value}};
   for (Metric& metric : s.metrics)

@@ -17,14 +17,14 @@ void Output::write(std::string_view text) {
     return;
   }
   if (!console_.out.write(text.data(), static_cast<std::streamsize>(text.size())))
-    throw IoError("cannot write to the standard output");
+    fail_standard_output();
 }
 
 void Output::commit() {
   if (file_)
     file_->commit();
   else if (!console_.out.flush())
-    throw IoError("cannot write to the standard output");
+    fail_standard_output();
 }
 
 OutputFormat output_format(const Options& options) {

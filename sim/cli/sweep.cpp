@@ -64,6 +64,7 @@ std::vector<std::size_t> text_widths(const SweepGrid& grid, std::size_t columns)
 std::string_view status_of(const SweepPoint& point, const MemoryNeed& memory) {
   if (!point.combination.problem.empty()) return point.combination.problem;
   if (!memory.fits()) return "does not fit";
+  if (memory.tight()) return "tight";
   const std::int64_t max_context = point.model.spec.max_context;
   return max_context > 0 && point.load.context > max_context ? "context above the model's maximum"
                                                              : "ok";

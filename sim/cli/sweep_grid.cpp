@@ -24,8 +24,8 @@ void add_models(const Options& options, const std::vector<Override>& overrides, 
       for (const std::string& kv : optional_names(options, "kv-format")) {
         SweepModel model{.spec = input.spec};
         apply_formats({weights, kv}, model.spec);
-        model.weight_format = weights.empty() ? weight_format_text(model.spec.formats) : weights;
-        model.kv_format = kv.empty() ? kv_format_text(model.spec.formats) : kv;
+        model.weight_format = weights.empty() ? weight_format_text(model.spec) : weights;
+        model.kv_format = kv.empty() ? kv_format_text(model.spec) : kv;
         model.resident_bytes = weight_bytes(model.spec).resident.value;
         grid.models.push_back(std::move(model));
       }

@@ -96,12 +96,12 @@ void append_points(const ArchitectureSpec& spec, const StepMeasurement& measured
   const double working_set = step.work.bytes.memory().value;
   for (std::size_t i = 0; i < operators.size() && i < measured.operators.size(); ++i) {
     const Operator& op = operators[i];
-    const PrimitiveCost& primitive = model.primitives[static_cast<std::size_t>(op.kind)];
     point.operator_name = std::string(op.name);
     point.measured_s = measured.operators[i].seconds.value;
-    point.predicted_s = cost_operator(op, model, working_set).seconds * op.count;
-    point.low_s = point.predicted_s * primitive.low;
-    point.high_s = point.predicted_s * primitive.high;
+    const OperatorCost cost = cost_operator(op, model, working_set);
+    point.predicted_s = cost.seconds * op.count;
+    point.low_s = point.predicted_s * cost.low;
+    point.high_s = point.predicted_s * cost.high;
     points.push_back(point);
   }
 }

@@ -55,11 +55,11 @@ std::string bound_text(const OperatorCost& cost) {
 std::vector<Cell> operator_row(const ArchitectureSpec& spec, const Operator& op,
                                const OperatorCost& cost, const CostModel& model) {
   const PrimitiveCost& p = model.primitives[static_cast<std::size_t>(op.kind)];
+  const OperatorCeiling ceiling = operator_ceiling(op, model);
   const Traffic& b = op.bytes;
   const double memory = b.memory().value;
   const bool collective = op.kind == OperatorKind::collective;
   const Cell none;
-  const double flop_rate = p.flops[static_cast<std::size_t>(op.compute)];
   return {std::string(op.name),
           std::string(kOperatorKindNames[static_cast<std::size_t>(op.kind)]),
           layers_text(spec, op),
@@ -75,8 +75,8 @@ std::vector<Cell> operator_row(const ArchitectureSpec& spec, const Operator& op,
           number_or_blank(b.activations.value),
           number_or_blank(b.collective.value),
           memory > 0.0 && op.flops.value > 0.0 ? Cell{op.flops.value / memory} : none,
-          collective ? none : Cell{p.bandwidth[static_cast<std::size_t>(op.compute)]},
-          op.flops.value > 0.0 ? Cell{flop_rate} : none,
+          collective ? none : Cell{ceiling.bandwidth},
+          op.flops.value > 0.0 ? Cell{ceiling.flops} : none,
           cost.fixed_s,
           cost.memory_s,
           cost.compute_s,
@@ -143,6 +143,7 @@ Table ceiling_table(const CostModel& model, const OperatorList& operators) {
   Table table{.tag = "ceilings",
               .title = "Ceilings",
               .columns = {{"kind", "kind"},
+                          {"format", "format"},
                           {"compute", "compute"},
                           {"bandwidth", "bandwidth", K::byte_rate},
                           {"flop_rate", "FLOP/s", K::flop_rate},
@@ -153,15 +154,17 @@ Table ceiling_table(const CostModel& model, const OperatorList& operators) {
   for (const Operator& op : operators) {
     if (op.kind == OperatorKind::collective) continue;
     const PrimitiveCost& p = model.primitives[static_cast<std::size_t>(op.kind)];
-    const double rate = p.flops[static_cast<std::size_t>(op.compute)];
+    const OperatorCeiling ceiling = operator_ceiling(op, model);
+    const bool computes = op.flops.value > 0.0;
     std::vector<Cell> row = {
         std::string(kOperatorKindNames[static_cast<std::size_t>(op.kind)]),
-        op.flops.value > 0.0 ? Cell{std::string(compute_kind_name(op.compute))} : Cell{},
-        p.bandwidth[static_cast<std::size_t>(op.compute)],
-        op.flops.value > 0.0 ? Cell{rate} : Cell{},
+        std::string(op.format.name()),
+        computes ? Cell{std::string(compute_kind_name(ceiling.multiplied))} : Cell{},
+        ceiling.bandwidth,
+        computes ? Cell{ceiling.flops} : Cell{},
         p.fixed_s,
-        p.low,
-        p.high,
+        ceiling.low,
+        ceiling.high,
         p.origin};
     if (std::find(table.rows.begin(), table.rows.end(), row) == table.rows.end())
       table.rows.push_back(std::move(row));

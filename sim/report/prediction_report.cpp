@@ -27,8 +27,7 @@ Section decode_section(const Prediction& p) {
       {"decode/bound", "bound by", ValueKind::text,
        std::string(kTimeShareNames[static_cast<std::size_t>(step.bound())])},
       {"decode/achieved_bandwidth", "memory traffic", ValueKind::byte_rate, achieved,
-       fmt::format("{:.1f} % of the data sheet's {}", achieved / peak * 100.0,
-                   format_si(peak, "B/s"))},
+       fmt::format("{:.1f} % of the peak {}", achieved / peak * 100.0, format_si(peak, "B/s"))},
   };
   return s;
 }
@@ -88,8 +87,9 @@ Section prefill_section(const PrefillEstimate& prefill, std::int64_t context) {
                        static_cast<double>(prefill.passes), "", std::nullopt, kScripts}}};
 }
 
-std::string with_exceptions(const Formats& formats, Component main,
+std::string with_exceptions(const ArchitectureSpec& spec, Component main,
                             std::initializer_list<Component> others) {
+  const Formats& formats = spec.formats;
   const auto name = [&](Component c) {
     const Storage& storage = formats[c];
     return storage == storage_of(storage.format)
@@ -98,26 +98,32 @@ std::string with_exceptions(const Formats& formats, Component main,
   };
   std::string text = name(main);
   for (const Component c : others)
-    if (formats[c] != formats[main])
+    if (formats[c] != formats[main] && stores(spec, c))
       text += fmt::format(", {} {}", kComponentNames[static_cast<std::size_t>(c)], name(c));
   return text;
 }
 
 }  // namespace
 
-std::string weight_format_text(const Formats& formats) {
-  return with_exceptions(formats, Component::dense_ffn,
+std::string weight_format_text(const ArchitectureSpec& spec) {
+  return with_exceptions(spec, Component::dense_ffn,
                          {Component::attention, Component::routed_experts,
                           Component::shared_experts, Component::router, Component::lm_head});
 }
 
-std::string kv_format_text(const Formats& formats) {
-  return with_exceptions(formats, Component::k, {Component::v, Component::indexer});
+std::string kv_format_text(const ArchitectureSpec& spec) {
+  return with_exceptions(spec, Component::k, {Component::v, Component::indexer});
 }
 
-std::vector<std::string> workload_warnings(const ArchitectureSpec& spec, const Workload& load,
-                                           const MemoryNeed& memory) {
+std::vector<std::string> workload_warnings(const ArchitectureSpec& spec, const Machine& machine,
+                                           const Workload& load, const MemoryNeed& memory) {
   std::vector<std::string> warnings;
+  const Link* const node = find_link(machine.spec, LinkScope::node);
+  if (node != nullptr && node->max_devices && load.tp > *node->max_devices)
+    warnings.push_back(
+        fmt::format("{} ranks are more than the {} devices that {} joins: all-reduces are costed "
+                    "over the host link, without a network",
+                    load.tp, *node->max_devices, node->name));
   const std::int64_t tokens = load.context + load.output_tokens - 1;
   if (spec.max_context > 0 && tokens > spec.max_context)
     warnings.push_back(
@@ -127,6 +133,11 @@ std::vector<std::string> workload_warnings(const ArchitectureSpec& spec, const W
     warnings.push_back(fmt::format(
         "does not fit: weights and cache take {} of {} per device; the prediction assumes that "
         "they did",
+        format_si(memory.total(), "B"), format_si(memory.capacity, "B")));
+  if (memory.tight())
+    warnings.push_back(fmt::format(
+        "tight: weights and cache take {} of {} per device, and less than a tenth is left for "
+        "activations and the engine",
         format_si(memory.total(), "B"), format_si(memory.capacity, "B")));
   return warnings;
 }
@@ -147,8 +158,8 @@ Section subject_section(const ArchitectureSpec& spec, const std::string& hardwar
                         number("context", "context", load.context),
                         number("output_tokens", "output tokens", load.output_tokens),
                         number("tp", "ranks", load.tp),
-                        text("workload/weight_format", "weights", weight_format_text(spec.formats)),
-                        text("workload/kv_format", "KV cache", kv_format_text(spec.formats))}};
+                        text("workload/weight_format", "weights", weight_format_text(spec)),
+                        text("workload/kv_format", "KV cache", kv_format_text(spec))}};
   if (load.output_tokens == 1) s.metrics[5].audience = kScripts;
   if (load.tp == 1) s.metrics[6].audience = kScripts;
   return s;

@@ -30,8 +30,8 @@ struct Prediction {
 Report prediction_report(const Prediction& prediction);
 
 /// What about the workload deserves a warning: context above the model's maximum, memory short.
-std::vector<std::string> workload_warnings(const ArchitectureSpec& spec, const Workload& load,
-                                           const MemoryNeed& memory);
+std::vector<std::string> workload_warnings(const ArchitectureSpec& spec, const Machine& machine,
+                                           const Workload& load, const MemoryNeed& memory);
 
 /// Head of a report: names and workload.
 Section subject_section(const ArchitectureSpec& spec, const std::string& hardware,
@@ -43,7 +43,7 @@ Table provenance_table(const std::vector<ProvenanceRow>& rows);
 Table warning_table(const std::vector<std::string>& warnings);
 
 /// "bf16", or what the components differ in: "fp8_block128, router bf16".
-std::string weight_format_text(const Formats& formats);
-std::string kv_format_text(const Formats& formats);
+std::string weight_format_text(const ArchitectureSpec& spec);
+std::string kv_format_text(const ArchitectureSpec& spec);
 
 }  // namespace roofcast

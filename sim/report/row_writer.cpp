@@ -44,7 +44,7 @@ void append_number(double value, std::string& out) {
     fmt::format_to(std::back_inserter(out), FMT_COMPILE("{}"), static_cast<std::int64_t>(value));
     return;
   }
-  fmt::format_to(std::back_inserter(out), FMT_COMPILE("{:.7g}"), value);
+  fmt::format_to(std::back_inserter(out), FMT_COMPILE("{}"), value);
 }
 
 RowWriter::RowWriter(std::vector<Column> columns, OutputFormat format,

@@ -40,8 +40,8 @@ class RowWriter {
   std::vector<std::string> json_heads_;
 };
 
-/// Appends `value` with seven significant digits, as short as they allow ("0.00492", "1.5e+09");
-/// the same text for the same value everywhere.
+/// Appends `value` as the shortest text that reads back as the same number; whole ones without an
+/// exponent.
 void append_number(double value, std::string& out);
 
 }  // namespace roofcast

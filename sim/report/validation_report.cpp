@@ -39,7 +39,7 @@ Table rate_table(const std::vector<ValidationPoint>& steps) {
                           {"predicted", "predicted", K::token_rate},
                           {"low", "low", K::token_rate},
                           {"high", "high", K::token_rate},
-                          {"error", "error", K::signed_ratio},
+                          {"error", "error of tok/s", K::signed_ratio},
                           {"reference_read", "plain read", K::byte_rate}}};
   for (const ValidationPoint& p : steps) {
     const auto batch = static_cast<double>(p.batch);
@@ -102,7 +102,7 @@ Section machine_section(const ValidationResult& result) {
               {"drift/slowest", "slowest read", K::byte_rate, drift.slowest},
               {"drift/fastest", "fastest read", K::byte_rate, drift.fastest},
               {"drift/unsteady", "unsteady points", K::count, static_cast<double>(drift.unsteady),
-               "the machine changed during them, however often repeated"},
+               "too few of their steps ran while the machine held still"},
               {"verdict", "verdict", K::text, verdict_text(result.verdict)}}};
 }
 
@@ -115,7 +115,7 @@ std::string verdict_text(Verdict verdict) {
     case Verdict::above_error:
       return "above the stated error";
     case Verdict::too_noisy:
-      return "too noisy to judge";
+      return "too noisy to judge: other work or a shared host changed the machine";
     case Verdict::not_judged:
       break;
   }
@@ -125,8 +125,8 @@ std::string verdict_text(Verdict verdict) {
 Report validation_report(const ValidationResult& result) {
   const std::vector<ValidationPoint> steps = steps_of(result.points);
   Report report{.csv_table = "points"};
-  report.blocks = {rate_table(steps), operator_table(result.points), summary_section(steps),
-                   machine_section(result), point_table(result.points)};
+  report.blocks = {machine_section(result), rate_table(steps), operator_table(result.points),
+                   summary_section(steps), point_table(result.points)};
   Table notes{.tag = "notes", .columns = {{"text", "note"}}, .audience = kScripts};
   for (const std::string& note : result.notes) {
     report.blocks.emplace_back(Note{note});

@@ -15,7 +15,7 @@ TEST_CASE("points come in order, with every operator of the model's list and its
   MeasureOptions options;
   options.engine.threads = 2;
   options.stopping = {.min_samples = 3, .half_width = 1.0, .max_seconds = 0.05};
-  options.drift = {.limit = 1e9, .max_retries = 0};  // whatever else the machine runs
+  options.drift_limit = 1e9;  // whatever else the machine runs
   std::vector<std::string> seen;
   const auto points =
       measure_decode(spec, {1, 4}, {0, 40}, options,

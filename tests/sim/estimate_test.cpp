@@ -171,8 +171,8 @@ TEST_CASE("independent residuals combine by squares, common ones by addition") {
   // Two primitives of 1 s each with a 10 % range: sqrt(0.1^2 + 0.1^2) against 0.2.
   CostModel model = ideal_model(1.0, 1e18);
   for (PrimitiveCost& primitive : model.primitives) {
-    primitive.low = 0.9;
-    primitive.high = 1.1;
+    primitive.low = filled(0.9);
+    primitive.high = filled(1.1);
   }
   model.peak_bandwidth = 1e18;
   Operator a;

@@ -28,8 +28,8 @@ inline CostModel gpu_like_model() {
     primitive.bandwidth.fill(3.1e12);
     primitive.fixed_s = 1.3e-6;
     primitive.flops.fill(9e14);
-    primitive.low = 0.9;
-    primitive.high = 1.2;
+    primitive.low = filled(0.9);
+    primitive.high = filled(1.2);
   }
   model.all_reduce = {{4e-6}, {1e-7}, {2.6e11}, {7e-6}, {2e-7}, {2.8e11}};
   model.row_tile = 64.0;

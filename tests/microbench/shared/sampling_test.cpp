@@ -81,5 +81,33 @@ TEST_CASE("a machine that never holds still is given up on, and said so") {
   CHECK_FALSE(result.steady);
 }
 
+TEST_CASE("timings during which the machine changed do not count, and do not end the sampling") {
+  // Looks between timings: steady at 50, a jump, steady at 25.
+  Recorded look{{50.0, 50.0, 50.0, 25.0, 25.0, 25.0, 25.0}};
+  std::vector<double> seconds = {1.0, 1.0, 7.0, 2.0, 2.0, 2.2};
+  std::size_t next = 0;
+  const auto timings =
+      time_in_pairs([&] { return look(); }, [&] { return seconds[next++]; },
+                    {.min_samples = 5, .half_width = 1.0, .max_seconds = 1e9}, 0.03);
+  REQUIRE(timings.size() == 6);
+  CHECK_FALSE(timings[2].steady);
+  CHECK(timings[2].reference.read_bandwidth == 37.5);
+  CHECK(usable_timings(timings) == std::vector<std::size_t>{0, 1, 3, 4, 5});
+  // seconds x bandwidth: 50, 50, 50, 50, 55; the slow machine's timings are no slower.
+  CHECK(timings[middle_timing(timings, {0, 3, 5})].seconds *
+            timings[middle_timing(timings, {0, 3, 5})].reference.read_bandwidth ==
+        50.0);
+  CHECK(middle_timing(timings, {5}) == 5);
+}
+
+TEST_CASE("with fewer than five steady timings all of them count, and time ends the sampling") {
+  Recorded look{{1.0, 2.0, 1.0}};
+  const auto timings =
+      time_in_pairs([&] { return look(); }, [] { return 1.0; },
+                    {.min_samples = 1, .half_width = 1.0, .max_seconds = 0.0}, 0.03);
+  REQUIRE(timings.size() == 1);
+  CHECK(usable_timings(timings) == std::vector<std::size_t>{0});
+}
+
 }  // namespace
 }  // namespace roofcast
