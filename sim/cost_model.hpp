@@ -34,7 +34,8 @@ struct PrimitiveCost {
 /// All constants that cost a step: a machine seen through an engine. Made by `make_cost_model`.
 struct CostModel {
   std::array<PrimitiveCost, kOperatorKinds> primitives;
-  AllReduceConstants all_reduce;  // for the ranks that the model was made for
+  AllReduceConstants all_reduce;        // for the ranks that the model was made for
+  AllReduceConstants least_all_reduce;  // the same at the link's peak, for the sanity bound
 
   double norm_exponent = 2.5;  // how memory and compute time overlap; infinity: perfectly
   double row_tile = 1.0;       // GEMM and expert rows are padded to this

@@ -11,15 +11,6 @@ constexpr std::size_t index_of(TimeShare share) { return static_cast<std::size_t
 
 double square(double x) { return x * x; }
 
-/// Least time that the data sheet allows for one operator.
-double bound_seconds(const Operator& op, const CostModel& model) {
-  if (op.kind == OperatorKind::collective) return 0.0;
-  const double bandwidth = std::max(model.peak_bandwidth, model.cache_bandwidth);
-  const double compute = model.peak_flops[static_cast<std::size_t>(op.compute)];
-  const double memory_s = bandwidth > 0.0 ? op.bytes.memory().value / bandwidth : 0.0;
-  return std::max(memory_s, compute > 0.0 ? op.flops.value / compute : 0.0);
-}
-
 /// Half-widths of the 80 % interval of the device time, by kind of operator. Residuals are
 /// correlated inside a primitive; between primitives they are independent when each was fitted on
 /// its own, and common when all rest on one assumed efficiency.
@@ -98,7 +89,7 @@ StepEstimate estimate_step(const OperatorList& operators, const CostModel& model
     spread.add(op.kind, cost, op.count);
     for (std::size_t i = 0; i < cost.shares.size(); ++i)
       estimate.shares[i] += cost.shares[i] * op.count;
-    floor_s += bound_seconds(op, model) * op.count;
+    floor_s += least_seconds(op, model, working_set) * op.count;
     kernels += op.count;
     if (op.layer_class >= 0 && op.layer_class != last_class) layers += op.count;
     last_class = op.layer_class;

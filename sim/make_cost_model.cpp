@@ -100,14 +100,13 @@ void set_cache(const Machine& machine, CostModel& model) {
 }
 
 /// The ideal engine's collectives cost what their bytes take on the link, and nothing else.
-AllReduceConstants collective_constants(const Machine& machine, const EngineProfile& engine,
-                                        int tp) {
-  AllReduceConstants constants = all_reduce_ceiling(machine, tp).constants;
-  if (engine.ceilings == CeilingBasis::attainable) return constants;
-  const Link* link = find_link(machine.spec, LinkScope::node);
-  if (link == nullptr) link = find_link(machine.spec, LinkScope::host);
-  const BytesPerSecond peak = link->bandwidth.value;
-  return {.a1 = {}, .b1 = {}, .w1 = peak, .a2 = {}, .b2 = {}, .w2 = peak};
+void set_collectives(const Machine& machine, const EngineProfile& engine, int tp,
+                     CostModel& model) {
+  const BytesPerSecond peak = all_reduce_link(machine.spec, tp).bandwidth.value;
+  model.least_all_reduce = {.a1 = {}, .b1 = {}, .w1 = peak, .a2 = {}, .b2 = {}, .w2 = peak};
+  model.all_reduce = engine.ceilings == CeilingBasis::attainable
+                         ? all_reduce_ceiling(machine, tp).constants
+                         : model.least_all_reduce;
 }
 
 void set_range(const Machine& machine, const EngineProfile& engine, CostModel& model) {
@@ -130,7 +129,7 @@ CostModel make_cost_model(const Machine& machine, const EngineProfile& engine, i
     set_kernel_terms(machine, engine, model);
     set_cache(machine, model);
   }
-  if (tp > 1) model.all_reduce = collective_constants(machine, engine, tp);
+  if (tp > 1) set_collectives(machine, engine, tp, model);
 
   model.peak_bandwidth = machine.spec.memory.front().bandwidth.value.value;
   for (std::size_t i = 0; i < kComputeKinds; ++i)

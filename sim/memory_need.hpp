@@ -20,8 +20,13 @@ struct MemoryNeed {
   bool tight() const { return fits() && total() > 0.9 * capacity; }
 };
 
-/// The need at the end of the generation. The weights, `resident_bytes` in all, are taken to split
-/// evenly over the ranks. `capacity` in bytes, of one device.
+/// Bytes of weights that one of `tp` ranks holds: what a step's operators split, split; what they
+/// repeat on every rank (latent down-projections, routers, norms, K and V beyond their heads),
+/// whole. Tables, MTP blocks and towers are taken to split evenly.
+double resident_bytes_per_rank(const ArchitectureSpec& spec, int tp);
+
+/// The need at the end of the generation, with `resident_bytes` of weights per rank and `capacity`
+/// bytes of one device.
 MemoryNeed memory_need(const ArchitectureSpec& spec, double resident_bytes, const Workload& load,
                        double capacity);
 

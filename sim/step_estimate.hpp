@@ -45,6 +45,11 @@ struct OperatorCeiling {
 };
 OperatorCeiling operator_ceiling(const Operator& op, const CostModel& model);
 
+/// The least time of `op` that the data sheet allows: its bytes at peak bandwidth (what a cache
+/// still holds of `working_set_bytes` at the cache's), its FLOPs at peak rate, its collective at
+/// the link's.
+double least_seconds(const Operator& op, const CostModel& model, double working_set_bytes);
+
 /// Time of one forward pass. `low_s` and `high_s` bound it with 80 % confidence.
 struct StepEstimate {
   double seconds = 0.0;

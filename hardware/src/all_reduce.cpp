@@ -20,20 +20,24 @@ bool joins(const Link* link, int devices) {
 
 }  // namespace
 
+const Link& all_reduce_link(const MachineSpec& machine, int devices) {
+  for (const LinkScope scope : {LinkScope::node, LinkScope::host}) {
+    const Link* const link = find_link(machine, scope);
+    if (joins(link, devices)) return *link;
+  }
+  throw UnsupportedError(fmt::format("{}: no link joins {} devices", machine.name, devices));
+}
+
 AllReduceCeiling all_reduce_ceiling(const Machine& machine, int devices) {
   if (devices < 2) throw std::invalid_argument("an all-reduce takes 2 devices or more");
   const Generation& generation = machine.generation;
-  const Link* node = find_link(machine.spec, LinkScope::node);
-  const Link* host = find_link(machine.spec, LinkScope::host);
-  const bool over_node = joins(node, devices);
-  if (!over_node && !joins(host, devices))
-    throw UnsupportedError(fmt::format("{}: no link joins {} devices", machine.spec.name, devices));
+  const Link& link = all_reduce_link(machine.spec, devices);
+  const bool over_node = link.scope == LinkScope::node;
   if (over_node && machine.calibration && machine.calibration->all_reduce)
     return {.constants = *machine.calibration->all_reduce,
             .low = generation.low,
             .high = generation.high,
             .origin = "calibrated all_reduce"};
-  const Link& link = over_node ? *node : *host;
   const AllReduceDefaults& row =
       over_node ? generation.all_reduce_node : generation.all_reduce_host;
   return {

@@ -15,6 +15,10 @@ struct AllReduceCeiling {
   std::string origin;
 };
 
+/// The link that joins `devices` devices of one machine: the node link, else the host link. Throws
+/// UnsupportedError when neither does.
+const Link& all_reduce_link(const MachineSpec& machine, int devices);
+
 /// Constants for `devices` devices (2 or more) of this machine in one node: over the node link when
 /// it joins that many, else over the host link. Calibrated ones hold for the node link. Throws
 /// UnsupportedError when no link joins them, std::invalid_argument for fewer than 2 devices.

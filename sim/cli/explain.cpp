@@ -18,7 +18,7 @@ int run_explain(const Options& options, Console& console) {
   const PredictionInputs in = read_prediction_inputs(options);
   Output output(options, console);
   const MemoryNeed memory =
-      memory_need(in.model.spec, weight_bytes(in.model.spec).resident.value, in.load,
+      memory_need(in.model.spec, resident_bytes_per_rank(in.model.spec, in.load.tp), in.load,
                   in.hardware.machine.spec.memory.front().usable().value);
   std::vector<std::string> warnings = in.model.warnings;
   for (std::string& text : workload_warnings(in.model.spec, in.hardware.machine, in.load, memory))

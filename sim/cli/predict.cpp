@@ -20,7 +20,7 @@ int run_predict(const Options& options, Console& console) {
   Output output(options, console);
   OperatorList scratch;
   const MemoryNeed memory =
-      memory_need(in.model.spec, weight_bytes(in.model.spec).resident.value, in.load,
+      memory_need(in.model.spec, resident_bytes_per_rank(in.model.spec, in.load.tp), in.load,
                   in.hardware.machine.spec.memory.front().usable().value);
   std::vector<std::string> warnings = in.model.warnings;
   for (std::string& text : workload_warnings(in.model.spec, in.hardware.machine, in.load, memory))

@@ -88,8 +88,8 @@ class RowMaker {
     for (const std::int64_t number :
          {std::int64_t{point.load.tp}, point.load.batch, point.load.context})
       add(static_cast<double>(number));
-    const MemoryNeed memory = memory_need(point.model.spec, point.model.resident_bytes, point.load,
-                                          point.machine.capacity);
+    const MemoryNeed memory = memory_need(point.model.spec, point.combination.resident_bytes,
+                                          point.load, point.machine.capacity);
     std::string_view bound;
     if (runs)
       bound = add_estimates(point, memory);

@@ -6,6 +6,7 @@
 #include "sim/cli/command_line.hpp"
 #include "sim/cli/inputs.hpp"
 #include "sim/make_cost_model.hpp"
+#include "sim/memory_need.hpp"
 #include "sim/report/prediction_report.hpp"
 #include "sim/tensor_parallel.hpp"
 
@@ -26,7 +27,6 @@ void add_models(const Options& options, const std::vector<Override>& overrides, 
         apply_formats({weights, kv}, model.spec);
         model.weight_format = weights.empty() ? weight_format_text(model.spec) : weights;
         model.kv_format = kv.empty() ? kv_format_text(model.spec) : kv;
-        model.resident_bytes = weight_bytes(model.spec).resident.value;
         grid.models.push_back(std::move(model));
       }
     }
@@ -61,6 +61,16 @@ std::string problem_of(const SweepModel& model, const SweepMachine& machine) {
                                                                  : "tp does not divide the heads";
 }
 
+SweepCombination combination(const SweepGrid& grid, std::size_t model, std::size_t machine) {
+  SweepCombination result{.model = model,
+                          .machine = machine,
+                          .problem = problem_of(grid.models[model], grid.machines[machine])};
+  if (result.problem.empty())
+    result.resident_bytes =
+        resident_bytes_per_rank(grid.models[model].spec, grid.machines[machine].tp);
+  return result;
+}
+
 /// Models come in runs of one per pair of formats, machines in runs of one per number of ranks: in
 /// the order of output the formats stand between machine and ranks.
 void add_combinations(std::size_t formats, std::size_t ranks, SweepGrid& grid) {
@@ -68,8 +78,7 @@ void add_combinations(std::size_t formats, std::size_t ranks, SweepGrid& grid) {
     for (std::size_t devices = 0; devices < grid.machines.size(); devices += ranks)
       for (std::size_t model = first; model < first + formats; ++model)
         for (std::size_t machine = devices; machine < devices + ranks; ++machine)
-          grid.combinations.push_back(
-              {model, machine, problem_of(grid.models[model], grid.machines[machine])});
+          grid.combinations.push_back(combination(grid, model, machine));
 }
 
 }  // namespace

@@ -17,7 +17,6 @@ struct SweepModel {
   ArchitectureSpec spec;
   std::string weight_format = {};
   std::string kv_format = {};
-  double resident_bytes = 0.0;
 };
 
 /// A number of devices of a machine under one engine.
@@ -34,7 +33,8 @@ struct SweepMachine {
 struct SweepCombination {
   std::size_t model = 0;
   std::size_t machine = 0;
-  std::string problem;  // why these ranks cannot run this model; empty when they can
+  double resident_bytes = 0.0;  // of weights, per rank
+  std::string problem = {};     // why these ranks cannot run this model; empty when they can
 };
 
 /// The cross product of all axes. Points are numbered in the order of output: model, machine,
