@@ -60,9 +60,15 @@ void OutputFile::fail(std::string_view doing) const {
 }
 
 OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
+  // weakly_canonical leaves the bare name of a new file relative, without a folder.
   std::error_code error;
-  const std::filesystem::path real = std::filesystem::weakly_canonical(path_, error);
-  target_ = error ? path_ : real.string();
+  const std::filesystem::path absolute = std::filesystem::absolute(path_, error);
+  if (error) {
+    errno = error.value();
+    fail("write");
+  }
+  const std::filesystem::path real = std::filesystem::weakly_canonical(absolute, error);
+  target_ = error ? absolute.string() : real.string();
   struct stat found = {};
   const bool exists = stat(target_.c_str(), &found) == 0;
   if (exists && S_ISDIR(found.st_mode)) {
@@ -76,8 +82,7 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
     return;
   }
   if (exists && access(target_.c_str(), W_OK) != 0) fail("write");
-  const std::string parent = std::filesystem::path(target_).parent_path().string();
-  const std::string folder = parent.empty() ? "." : parent;
+  const std::string folder = std::filesystem::path(target_).parent_path().string();
   descriptor_ = open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
   if (descriptor_ < 0) open_hidden(folder);
   fchmod(descriptor_, new_file_mode(target_));

@@ -27,7 +27,7 @@ class OutputFile {
   void open_hidden(const std::string& folder);
 
   std::string path_;    // as given, for messages
-  std::string target_;  // symbolic links followed
+  std::string target_;  // absolute, symbolic links followed
   std::string hidden_;  // name of the temporary file; empty for a nameless one
   int descriptor_ = -1;
   bool direct_ = false;

@@ -104,6 +104,21 @@ TEST_CASE("a path that cannot be written is refused by name, before any work") {
                        IoError);
 }
 
+TEST_CASE("a bare name is a file of the working directory") {
+  const Folder folder;
+  const fs::path before = fs::current_path();
+  fs::current_path(folder.path);
+  OutputFile file("x.json");
+  file.write("text");
+  // The place is fixed when the file is opened.
+  fs::current_path(before);
+  file.commit();
+  CHECK(read(folder.file("x.json")) == "text");
+  CHECK(folder.entries() == 1);
+}
+
+TEST_CASE("an empty name is refused") { CHECK_THROWS_AS(OutputFile(""), IoError); }
+
 TEST_CASE("a device is written directly, and a full one is an error") {
   OutputFile null("/dev/null");
   null.write("text");
