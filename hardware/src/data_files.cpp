@@ -6,6 +6,7 @@
 
 #include "hardware/src/embedded_hardware.hpp"
 #include "model/base/catalogue_files.hpp"
+#include "model/base/files.hpp"
 
 namespace roofcast {
 namespace {
@@ -44,9 +45,7 @@ Document generations_file() {
   const char* root = std::getenv("ROOFCAST_DATA");
   if (root != nullptr && *root != '\0') {
     const auto path = std::filesystem::path(root) / kFolder / kGenerations;
-    std::error_code ignored;
-    if (std::filesystem::exists(path, ignored))
-      return parse_yaml(read_text_file(path.string()), path.string());
+    if (path_exists(path)) return parse_yaml(read_text_file(path.string()), path.string());
   }
   for (const EmbeddedFile& file : embedded_hardware())
     if (file.name == kGenerations) return parse_yaml(file.text, "hardware/generations.yaml");

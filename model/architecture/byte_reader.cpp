@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "model/base/error.hpp"
 
@@ -75,18 +74,6 @@ void ByteReader::skip(std::uint64_t bytes, std::string_view key) {
   buffer_start_ = offset() + bytes;
   cursor_ = 0;
   buffer_.clear();
-}
-
-BinaryFile open_binary_file(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error))
-    throw IoError(fmt::format("{}: expected a file, got {}", path,
-                              std::filesystem::exists(path, error) ? "something else" : "nothing"));
-  BinaryFile file;
-  file.bytes = std::filesystem::file_size(path, error);
-  file.stream.open(path, std::ios::binary);
-  if (error || !file.stream) throw IoError(fmt::format("{}: cannot be opened for reading", path));
-  return file;
 }
 
 }  // namespace roofcast

@@ -2,7 +2,6 @@
 
 #include <bit>
 #include <cstdint>
-#include <fstream>
 #include <istream>
 #include <string>
 #include <string_view>
@@ -57,14 +56,5 @@ class ByteReader {
   std::size_t cursor_ = 0;
   std::vector<char> buffer_;
 };
-
-/// A regular file opened for binary reading.
-struct BinaryFile {
-  std::ifstream stream;
-  std::uint64_t bytes = 0;
-};
-
-/// Throws IoError when `path` is missing, unreadable or no regular file.
-BinaryFile open_binary_file(const std::string& path);
 
 }  // namespace roofcast

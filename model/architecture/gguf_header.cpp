@@ -9,6 +9,7 @@
 
 #include "model/architecture/byte_reader.hpp"
 #include "model/base/error.hpp"
+#include "model/base/files.hpp"
 
 namespace roofcast {
 namespace {

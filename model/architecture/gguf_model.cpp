@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "model/base/error.hpp"
+#include "model/base/files.hpp"
 
 namespace roofcast {
 namespace {
@@ -52,11 +53,11 @@ std::string part_path(const PartName& name, int part) {
 /// GGUF files of a folder, sorted; without projectors and with one entry for a split model.
 std::vector<std::string> models_in(const fs::path& folder) {
   std::vector<std::string> models;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
+  for (const fs::path& entry : folder_entries(folder)) {
+    const std::string name = entry.filename().string();
     if (!name.ends_with(kEnding) || name.starts_with("mmproj")) continue;
-    const std::optional<PartName> part = part_of(entry.path().string());
-    models.push_back(part ? part_path(*part, 1) : entry.path().string());
+    const std::optional<PartName> part = part_of(entry.string());
+    models.push_back(part ? part_path(*part, 1) : entry.string());
   }
   std::sort(models.begin(), models.end());
   models.erase(std::unique(models.begin(), models.end()), models.end());
@@ -109,7 +110,7 @@ GgufModel read_parts(const PartName& name, const std::string& path) {
          fmt::format("expected a part from 1 to {} in the name, got {}",
                      std::min(name.parts, kMaxParts), name.part));
   for (int part = 1; part <= name.parts; ++part)
-    if (!fs::exists(part_path(name, part)))
+    if (!path_exists(part_path(name, part)))
       fail(part_path(name, part), "", fmt::format("part {} of {} is missing", part, name.parts));
   GgufModel model;
   std::int64_t expected_tensors = -1;
@@ -139,7 +140,7 @@ const GgufValue* GgufModel::find(std::string_view key) const {
 }
 
 GgufModel read_gguf_model(const std::string& path) {
-  const std::string file = fs::is_directory(path) ? the_model_in(path) : path;
+  const std::string file = path_kind(path) == PathKind::folder ? the_model_in(path) : path;
   if (const std::optional<PartName> name = part_of(file)) return read_parts(*name, file);
   GgufModel model;
   GgufHeader header = read_gguf_header(file);
@@ -152,8 +153,7 @@ GgufModel read_gguf_model(const std::string& path) {
 }
 
 bool looks_like_gguf(const std::string& path) {
-  std::error_code error;
-  if (fs::is_directory(path, error)) return !models_in(path).empty();
+  if (path_kind(path) == PathKind::folder) return !models_in(path).empty();
   return path.ends_with(kEnding);
 }
 

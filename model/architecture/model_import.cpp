@@ -11,6 +11,7 @@
 #include "model/architecture/hf_config.hpp"
 #include "model/architecture/safetensors_import.hpp"
 #include "model/architecture/safetensors_model.hpp"
+#include "model/base/files.hpp"
 
 namespace roofcast {
 namespace {
@@ -20,23 +21,18 @@ namespace fs = std::filesystem;
 constexpr std::string_view kConfig = "config.json";
 constexpr std::string_view kQuantConfig = "hf_quant_config.json";
 
-bool is_there(const fs::path& path) {
-  std::error_code error;
-  return fs::exists(path, error);
-}
-bool is_folder(const fs::path& path) {
-  std::error_code error;
-  return fs::is_directory(path, error);
-}
-
 Document read_json(const std::string& path) { return parse_json(read_text_file(path), path); }
 
 void refine_from_weights(ImportedModel& model, const std::string& path) {
   const SafetensorsModel weights = read_safetensors_model(path);
   set_formats_from_safetensors(model, weights);
-  if (weights.tensors.empty())
-    model.warnings.push_back(fmt::format(
-        "{}: no weight files beside the index, so formats are the config's", weights.index_file));
+  if (!weights.tensors.empty()) return;
+  model.warnings.push_back(
+      weights.files.empty()
+          ? fmt::format("{}: no weight files beside the index, so formats are the config's",
+                        weights.index_file)
+          : fmt::format("{}: holds no tensors, so formats are the config's",
+                        weights.files.front()));
 }
 
 ImportedModel import_config_file(const std::string& path) {
@@ -44,14 +40,14 @@ ImportedModel import_config_file(const std::string& path) {
   if (!path.ends_with(kConfig)) return import_hf_config(config);
   const std::string quant =
       path.substr(0, path.size() - kConfig.size()) + std::string(kQuantConfig);
-  if (!is_there(quant)) return import_hf_config(config);
+  if (!path_exists(quant)) return import_hf_config(config);
   const Document quantization = read_json(quant);
   return import_hf_config(config, &quantization);
 }
 
 ImportedModel import_folder(const fs::path& folder) {
   const fs::path config = folder / kConfig;
-  if (is_there(config)) {
+  if (path_exists(config)) {
     ImportedModel model = import_config_file(config.string());
     if (looks_like_safetensors(folder.string())) refine_from_weights(model, folder.string());
     return model;
@@ -63,7 +59,7 @@ ImportedModel import_folder(const fs::path& folder) {
 
 ImportedModel import_beside_weights(const std::string& path) {
   const fs::path folder = fs::path(path).parent_path();
-  if (!is_there(folder / kConfig))
+  if (!path_exists(folder / kConfig))
     throw SpecError(place_message(
         path, {}, "", "weights alone do not say what they are: expected a config.json beside"));
   ImportedModel model = import_config_file((folder / kConfig).string());
@@ -73,7 +69,7 @@ ImportedModel import_beside_weights(const std::string& path) {
 
 /// What the file begins with: "GGUF", or its first character that is no blank.
 std::string first_bytes(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
+  std::ifstream in = open_binary_file(path).stream;
   std::string start(4, '\0');
   in.read(start.data(), 4);
   if (start == "GGUF") return start;
@@ -94,8 +90,10 @@ ImportedModel import_yaml(const std::string& path) {
 }  // namespace
 
 ImportedModel import_model_path(const std::string& path) {
-  if (!is_there(path)) throw IoError(place_message(path, {}, "", "no such file or folder"));
-  if (is_folder(path)) return import_folder(path);
+  const PathKind kind = path_kind(path);
+  if (kind == PathKind::missing)
+    throw IoError(place_message(path, {}, "", "no such file or folder"));
+  if (kind == PathKind::folder) return import_folder(path);
   if (path.ends_with(kQuantConfig))
     throw SpecError(place_message(path, {}, "", "expected the config.json that this belongs to"));
   if (looks_like_gguf(path)) return import_gguf(path);

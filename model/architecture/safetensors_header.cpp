@@ -10,6 +10,7 @@
 #include "model/architecture/byte_reader.hpp"
 #include "model/base/document.hpp"
 #include "model/base/error.hpp"
+#include "model/base/files.hpp"
 #include "model/base/spec_reader.hpp"
 
 namespace roofcast {

@@ -9,6 +9,7 @@
 
 #include "model/base/document.hpp"
 #include "model/base/error.hpp"
+#include "model/base/files.hpp"
 #include "model/base/spec_reader.hpp"
 
 namespace roofcast {
@@ -24,12 +25,12 @@ constexpr std::int64_t kMaxTotalBytes = std::int64_t{1} << 50;
 fs::path weights_in(const fs::path& folder) {
   for (const char* name : {"model.safetensors.index.json", "consolidated.safetensors.index.json",
                            "model.safetensors", "consolidated.safetensors"})
-    if (fs::exists(folder / name)) return folder / name;
+    if (path_exists(folder / name)) return folder / name;
   std::vector<fs::path> files;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    if (name.ends_with(kIndexEnding)) return entry.path();
-    if (name.ends_with(kFileEnding)) files.push_back(entry.path());
+  for (const fs::path& entry : folder_entries(folder)) {
+    const std::string name = entry.filename().string();
+    if (name.ends_with(kIndexEnding)) return entry;
+    if (name.ends_with(kFileEnding)) files.push_back(entry);
   }
   return files.size() == 1 ? files.front() : fs::path{};
 }
@@ -64,7 +65,7 @@ Shards read_shards(const Document& document, const Value& weight_map, Safetensor
 void read_shard_files(const fs::path& folder, const Shards& shards, SafetensorsModel& model) {
   std::vector<std::string> missing;
   for (const auto& [shard, tensors] : shards)
-    if (!fs::exists(folder / shard)) missing.push_back(shard);
+    if (!path_exists(folder / shard)) missing.push_back(shard);
   if (missing.size() == shards.size()) return;
   if (!missing.empty())
     throw SpecError(
@@ -103,7 +104,7 @@ SafetensorsModel read_index(const fs::path& path) {
 
 SafetensorsModel read_safetensors_model(const std::string& path) {
   fs::path file = path;
-  if (fs::is_directory(file)) {
+  if (path_kind(file) == PathKind::folder) {
     file = weights_in(file);
     if (file.empty())
       throw SpecError(
@@ -116,8 +117,7 @@ SafetensorsModel read_safetensors_model(const std::string& path) {
 }
 
 bool looks_like_safetensors(const std::string& path) {
-  std::error_code error;
-  if (fs::is_directory(path, error)) return !weights_in(path).empty();
+  if (path_kind(path) == PathKind::folder) return !weights_in(path).empty();
   return path.ends_with(kFileEnding) || path.ends_with(kIndexEnding);
 }
 

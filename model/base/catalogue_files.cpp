@@ -7,11 +7,14 @@
 #include <set>
 
 #include "model/base/error.hpp"
+#include "model/base/files.hpp"
 
 namespace roofcast {
 namespace {
 
 constexpr std::string_view kExtension = ".yaml";
+/// Longer names are no file names on common systems, and asking for one would be an error.
+constexpr std::size_t kLongestName = 200;
 
 /// Folder of user entries; empty when $ROOFCAST_DATA is not set.
 std::filesystem::path user_folder(std::string_view folder) {
@@ -21,7 +24,8 @@ std::filesystem::path user_folder(std::string_view folder) {
 }
 
 bool is_entry_name(std::string_view name) {
-  return !name.empty() && name.find('/') == std::string_view::npos && name != "generations";
+  return !name.empty() && name.size() <= kLongestName && name.find('/') == std::string_view::npos &&
+         name != "generations";
 }
 
 }  // namespace
@@ -33,18 +37,18 @@ std::vector<std::string> catalogue_names(std::span<const EmbeddedFile> embedded,
     const std::string_view stem = file.name.substr(0, file.name.size() - kExtension.size());
     if (is_entry_name(stem)) names.emplace(stem);
   }
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(user_folder(folder), error))
-    if (entry.path().extension() == kExtension && is_entry_name(entry.path().stem().string()))
-      names.insert(entry.path().stem().string());
+  const std::filesystem::path user = user_folder(folder);
+  if (!user.empty() && path_exists(user))
+    for (const std::filesystem::path& entry : folder_entries(user))
+      if (entry.extension() == kExtension && is_entry_name(entry.stem().string()))
+        names.insert(entry.stem().string());
   return {names.begin(), names.end()};
 }
 
 Document find_catalogue_file(std::span<const EmbeddedFile> embedded, std::string_view folder,
                              std::string_view what, const std::string& name) {
   const std::filesystem::path user = user_folder(folder) / (name + std::string(kExtension));
-  std::error_code error;
-  if (is_entry_name(name) && user.has_parent_path() && std::filesystem::exists(user, error))
+  if (is_entry_name(name) && user.has_parent_path() && path_exists(user))
     return parse_yaml(read_text_file(user.string()), user.string());
   for (const EmbeddedFile& file : embedded)
     if (is_entry_name(name) && file.name == name + std::string(kExtension))

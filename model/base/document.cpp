@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
+#include "model/base/files.hpp"
 #include "model/base/prefix.hpp"
 
 namespace roofcast {
@@ -23,23 +22,16 @@ Value* Value::find(std::string_view key) {
 }
 
 std::string read_text_file(const std::string& path, std::size_t max_bytes) {
-  std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  if (error || !std::filesystem::exists(status))
-    throw IoError(place_message(path, {}, "", "no such file"));
-  if (!std::filesystem::is_regular_file(status))
-    throw IoError(place_message(path, {}, "", "expected a regular file"));
-  const auto size = std::filesystem::file_size(path, error);
-  if (error) throw IoError(place_message(path, {}, "", "cannot be read"));
-  if (size > max_bytes)
-    throw SpecError(place_message(path, {}, "",
-                                  fmt::format("expected a text file of at most {}, got {}",
-                                              format_binary_bytes(static_cast<double>(max_bytes)),
-                                              format_binary_bytes(static_cast<double>(size)))));
-  std::ifstream in(path, std::ios::binary);
-  std::string text(static_cast<std::size_t>(size), '\0');
-  if (!in || !in.read(text.data(), static_cast<std::streamsize>(size)))
-    throw IoError(place_message(path, {}, "", "cannot be read"));
+  BinaryFile file = open_binary_file(path);
+  if (file.bytes > max_bytes)
+    throw SpecError(
+        place_message(path, {}, "",
+                      fmt::format("expected a text file of at most {}, got {}",
+                                  format_binary_bytes(static_cast<double>(max_bytes)),
+                                  format_binary_bytes(static_cast<double>(file.bytes)))));
+  std::string text(file.bytes, '\0');
+  if (!file.stream.read(text.data(), static_cast<std::streamsize>(text.size())))
+    throw IoError(place_message(path, {}, "", "cannot be read to its end"));
   return text;
 }
 

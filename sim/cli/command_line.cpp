@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <exception>
 #include <new>
 #include <ostream>
 
@@ -111,6 +112,9 @@ int run_command_line(const std::vector<std::string>& args, Console& console) {
     return kExitIo;
   } catch (const std::bad_alloc&) {
     return report_error(console, "out of memory", kExitIo);
+  } catch (const std::exception& error) {
+    // No error of this program's own kinds: still one line and an exit code, not an abort.
+    return report_error(console, error.what(), kExitIo);
   }
 }
 

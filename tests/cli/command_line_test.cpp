@@ -160,6 +160,20 @@ TEST_CASE("an output that cannot be written exits 4 and leaves nothing") {
   CHECK(folder.entries() == 0);
 }
 
+TEST_CASE("an error of a kind that nobody expects is one line too") {
+  // A stream that throws std::ios_base::failure stands for any library.
+  std::ostream out(nullptr);
+  std::ostringstream err;
+  Console console{.out = out, .err = err};
+  try {
+    out.exceptions(std::ios::badbit);
+  } catch (const std::ios_base::failure&) {  // without a buffer it is bad already
+  }
+  CHECK(run_command_line({"--version"}, console) == 4);
+  CHECK(lines_of(err.str()).size() == 1);
+  CHECK(err.str().starts_with("roofcast: "));
+}
+
 TEST_CASE("--output takes its format from the ending, and --format wins") {
   const TemporaryFolder folder;
   const std::string json = folder.file("x.json");

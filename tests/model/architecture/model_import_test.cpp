@@ -1,6 +1,7 @@
 #include "model/architecture/model_import.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 
 #include <string>
 
@@ -75,4 +76,45 @@ TEST_CASE("what is no model is refused in one line") {
   CHECK_THROWS_AS(import_model_path((folder / "model.safetensors").string()), SpecError);
   folder.write("broken.json", "{\"model_type\": ");
   CHECK_THROWS_AS(import_model_path((folder / "broken.json").string()), SpecError);
+}
+
+TEST_CASE("links in a circle and names too long are I/O errors wherever an import meets them") {
+  // The plain calls of std::filesystem throw errors of their own here, which nobody catches.
+  const TemporaryFolder folder;
+  folder.write("config.json", kConfig);
+  std::filesystem::create_symlink("model.safetensors", folder / "model.safetensors");
+  CHECK_THROWS_AS(import_model_path(folder.string()), IoError);
+  std::filesystem::remove(folder / "model.safetensors");
+  const std::string index = "model.safetensors.index.json";
+  folder.write(index, R"({"weight_map": {"a": ")" + std::string(300, 'x') + R"(.safetensors"}})");
+  CHECK_THROWS_AS(import_model_path(folder.string()), IoError);
+  folder.write(index, R"({"weight_map": {"a": "circle.safetensors"}})");
+  std::filesystem::create_symlink("circle.safetensors", folder / "circle.safetensors");
+  CHECK_THROWS_AS(import_model_path(folder.string()), IoError);
+  folder.write("m-00001-of-00002.gguf", "GGUF");
+  std::filesystem::create_symlink("m-00002-of-00002.gguf", folder / "m-00002-of-00002.gguf");
+  CHECK_THROWS_AS(import_model_path((folder / "m-00001-of-00002.gguf").string()), IoError);
+  std::filesystem::remove(folder / "config.json");
+  std::filesystem::create_symlink("config.json", folder / "config.json");
+  CHECK_THROWS_AS(import_model_path(folder.string()), IoError);
+}
+
+TEST_CASE("a pipe is refused whatever its name, before anything waits for a writer") {
+  const TemporaryFolder folder;
+  for (const char* name : {"pipe", "pipe.json", "pipe.yaml", "pipe.gguf", "pipe.safetensors"}) {
+    CAPTURE(name);
+    REQUIRE(mkfifo((folder / name).c_str(), 0600) == 0);
+    folder.write("config.json", kConfig);
+    CHECK_THROWS_AS(import_model_path((folder / name).string()), IoError);
+  }
+}
+
+TEST_CASE("a weight file without tensors is named in the warning") {
+  const TemporaryFolder folder;
+  folder.write("config.json", kConfig);
+  SafetensorsBuilder().write(folder / "model.safetensors");
+  const ImportedModel model = import_model_path(folder.string());
+  CHECK(model.warnings ==
+        std::vector<std::string>{(folder / "model.safetensors").string() +
+                                 ": holds no tensors, so formats are the config's"});
 }

@@ -88,6 +88,14 @@ TEST_CASE("a data folder that does not exist changes nothing") {
   CHECK(name_of("gamma") == "built-in gamma");
 }
 
+TEST_CASE("a data folder that cannot be listed is an error, not an empty one") {
+  const test::TemporaryFolder folder;
+  std::filesystem::create_symlink("things", folder / "things");
+  const DataFolder data(folder.string());
+  CHECK_THROWS_AS(catalogue_names(kBuiltIn, "things"), IoError);
+  CHECK_THROWS_AS(name_of("beta"), IoError);
+}
+
 TEST_CASE("an unknown name is refused with the nearest one") {
   const DataFolder none("");
   CHECK(error_of("gama") ==
@@ -105,4 +113,5 @@ TEST_CASE("a name cannot leave the catalogue's folder") {
   CHECK(error_of("../secret").starts_with("unknown thing"));
   CHECK(error_of("calibrated/beta").starts_with("unknown thing"));
   CHECK(error_of("").starts_with("unknown thing"));
+  CHECK(error_of(std::string(100000, 'x')).starts_with("unknown thing"));
 }
