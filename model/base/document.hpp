@@ -14,7 +14,9 @@ namespace roofcast {
 /// form, so that one strict reader serves both. Scalars keep their text; `quoted_text` tells the
 /// string "8" from the number 8.
 struct Value {
-  enum class Kind { null, scalar, sequence, map };
+  /// not_finite: Python's NaN, Infinity or -Infinity in JSON, its text in `scalar`. A kind of its
+  /// own, so that no typed read takes it for an absent key or for a text.
+  enum class Kind { null, scalar, sequence, map, not_finite };
 
   Kind kind = Kind::null;
   bool quoted_text = false;
@@ -52,7 +54,8 @@ inline constexpr std::size_t kMaxDocumentValues = 2'000'000;
 /// make a document grow without bound), non-scalar keys and excessive depth.
 Document parse_yaml(std::string_view text, std::string file);
 
-/// Parses JSON. Python's NaN and Infinity literals, which model files contain, read as null.
+/// Parses JSON. Python's NaN and Infinity literals, which model files contain, are accepted as
+/// values that only an ignored key may hold.
 /// Throws SpecError for syntax errors, duplicate keys and excessive depth.
 Document parse_json(std::string_view text, std::string file);
 

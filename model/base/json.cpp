@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "model/base/document.hpp"
@@ -61,13 +63,16 @@ struct CountingIterator {
   bool operator!=(const CountingIterator& other) const { return here != other.here; }
 };
 
+/// Literals that JSON lacks, by their offset in the text.
+using PythonLiterals = std::unordered_map<std::size_t, std::string_view>;
+
 /// Builds the Value tree from SAX events; refuses duplicate keys and excessive depth as they come.
 class JsonTreeBuilder : public nlohmann::json_sax<Json> {
  public:
-  /// `nan_offsets`: where in `text` an empty list stands for Python's NaN.
-  JsonTreeBuilder(std::string_view text, const std::unordered_set<std::size_t>& nan_offsets,
-                  std::string file, Value& root)
-      : text_(text), lines_(text), nan_offsets_(nan_offsets), file_(std::move(file)), root_(root) {}
+  /// `literals`: where in `text` an empty list stands for a literal of Python's.
+  JsonTreeBuilder(std::string_view text, const PythonLiterals& literals, std::string file,
+                  Value& root)
+      : text_(text), lines_(text), literals_(literals), file_(std::move(file)), root_(root) {}
 
   std::size_t consumed = 0;
 
@@ -153,8 +158,11 @@ class JsonTreeBuilder : public nlohmann::json_sax<Json> {
   bool open(Value::Kind kind) {
     const std::size_t offset = token_offset();
     const Position at = lines_.at(offset);
-    inside_nan_ = nan_offsets_.count(offset) > 0;
-    if (inside_nan_) return put({.kind = Value::Kind::null, .at = at});
+    const auto literal = literals_.find(offset);
+    inside_literal_ = literal != literals_.end();
+    if (inside_literal_)
+      return put(
+          {.kind = Value::Kind::not_finite, .at = at, .scalar = std::string(literal->second)});
     if (stack_.size() >= static_cast<std::size_t>(kMaxDocumentDepth))
       throw SpecError(place_message(
           file_, at, "", fmt::format("nested deeper than {} levels", kMaxDocumentDepth)));
@@ -164,15 +172,15 @@ class JsonTreeBuilder : public nlohmann::json_sax<Json> {
 
   bool close() {
     token_start();
-    if (!inside_nan_) stack_.pop_back();
-    inside_nan_ = false;
+    if (!inside_literal_) stack_.pop_back();
+    inside_literal_ = false;
     return true;
   }
 
   std::string_view text_;
   LineCounter lines_;
-  const std::unordered_set<std::size_t>& nan_offsets_;
-  bool inside_nan_ = false;
+  const PythonLiterals& literals_;
+  bool inside_literal_ = false;
   std::string file_;
   Value& root_;
   std::size_t last_end_ = 0;
@@ -180,16 +188,16 @@ class JsonTreeBuilder : public nlohmann::json_sax<Json> {
   std::vector<Frame> stack_;
 };
 
-/// JSON without Python's literals, and the offsets where an empty list stands for a NaN.
+/// JSON without Python's literals, and where an empty list stands for one.
 struct CleanJson {
   std::string text;
-  std::unordered_set<std::size_t> nan_offsets;
+  PythonLiterals literals;
 };
 
 /// Python's json module writes NaN, Infinity and -Infinity, which are no JSON. Replaces them
-/// outside strings by `null`, or by `[]` where the word is too short, of equal length, so that
-/// places stay.
+/// outside strings by `[]` and blanks of equal length, so that places stay.
 CleanJson without_python_literals(std::string_view text) {
+  constexpr std::array<std::string_view, 3> kLiterals = {"NaN", "Infinity", "-Infinity"};
   CleanJson clean{std::string(text), {}};
   std::string& out = clean.text;
   bool in_string = false;
@@ -197,14 +205,10 @@ CleanJson without_python_literals(std::string_view text) {
     if (out[i] == '"') in_string = !in_string;
     if (in_string && out[i] == '\\') ++i;
     if (in_string || (out[i] != 'N' && out[i] != 'I' && out[i] != '-')) continue;
-    const std::string_view rest = std::string_view(out).substr(i);
-    if (rest.starts_with("-Infinity")) {
-      out.replace(i, 9, "null     ");
-    } else if (rest.starts_with("Infinity")) {
-      out.replace(i, 8, "null    ");
-    } else if (rest.starts_with("NaN")) {
-      out.replace(i, 3, "[] ");
-      clean.nan_offsets.insert(i);
+    for (const std::string_view literal : kLiterals) {
+      if (!std::string_view(out).substr(i).starts_with(literal)) continue;
+      out.replace(i, literal.size(), literal.size(), ' ').replace(i, 2, "[]");
+      clean.literals.emplace(i, literal);
     }
   }
   return clean;
@@ -215,7 +219,7 @@ CleanJson without_python_literals(std::string_view text) {
 Document parse_json(std::string_view text, std::string file) {
   Document document{.file = std::move(file), .root = {}};
   const CleanJson clean = without_python_literals(text);
-  JsonTreeBuilder builder(clean.text, clean.nan_offsets, document.file, document.root);
+  JsonTreeBuilder builder(clean.text, clean.literals, document.file, document.root);
   const CountingIterator begin{clean.text.data(), &builder.consumed};
   const CountingIterator end{clean.text.data() + clean.text.size(), nullptr};
   Json::sax_parse(begin, end, &builder);

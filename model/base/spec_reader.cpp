@@ -35,6 +35,8 @@ std::string describe(const Value& value) {
       return "a list";
     case Value::Kind::map:
       return "a map";
+    case Value::Kind::not_finite:
+      return value.scalar;
     case Value::Kind::scalar:
       break;
   }

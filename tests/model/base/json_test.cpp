@@ -71,29 +71,51 @@ TEST_CASE("deep nesting is refused") {
   CHECK(error_of(maps).find("nested deeper than 64 levels") != std::string::npos);
 }
 
-TEST_CASE("NaN and Infinity, which Python writes, read as null and move no place") {
+TEST_CASE("NaN and Infinity, which Python writes, are values of their own and move no place") {
   const Document doc = parse_json(
       "{\"a\": NaN, \"b\": -Infinity, \"c\": Infinity, \"d\": [NaN, 1, [NaN]], \"e\": \"NaN\"}",
       "x.json");
-  CHECK(at(doc, "a").is_null());
+  CHECK(describe(at(doc, "a")) == "NaN");
   CHECK(at(doc, "a").at == Position{1, 7});
-  CHECK(at(doc, "b").is_null());
-  CHECK(at(doc, "c").is_null());
+  CHECK(describe(at(doc, "b")) == "-Infinity");
+  CHECK(describe(at(doc, "c")) == "Infinity");
   const Value& list = at(doc, "d");
   REQUIRE(list.items.size() == 3);
-  CHECK(list.items[0].is_null());
+  CHECK(describe(list.items[0]) == "NaN");
   CHECK(list.items[1].scalar == "1");
   REQUIRE(list.items[2].items.size() == 1);
-  CHECK(list.items[2].items[0].is_null());
+  CHECK(describe(list.items[2].items[0]) == "NaN");
   CHECK(at(doc, "e").scalar == "NaN");
   CHECK(at(doc, "e").at.column == 70);
+}
+
+TEST_CASE("no typed read takes NaN or Infinity, for a number, a text or an absent key") {
+  const Document doc = parse_json("{\"a\": NaN, \"b\": -Infinity, \"c\": [Infinity]}", "x.json");
+  const auto message = [&](auto read) -> std::string {
+    SpecReader reader(doc.root, doc.file);
+    try {
+      read(reader);
+    } catch (const SpecError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  CHECK(message([](SpecReader& r) { r.integer_or("a", 1, 1, 8); }) ==
+        "x.json:1:7: a: expected a whole number from 1 to 8, got NaN");
+  CHECK(message([](SpecReader& r) { r.number("b", 0, 1); }) ==
+        "x.json:1:17: b: expected a number from 0 to 1, got -Infinity");
+  CHECK(message([](SpecReader& r) { r.optional_string("a"); }) ==
+        "x.json:1:7: a: expected a text, got NaN");
+  CHECK(message([](SpecReader& r) { r.boolean_or("a", true); }).ends_with("got NaN"));
+  CHECK(message([](SpecReader& r) { r.optional_child("a"); }).ends_with("got NaN"));
+  CHECK(message([](SpecReader& r) { r.children("c"); }).ends_with("got Infinity"));
 }
 
 TEST_CASE("an empty list is a list") {
   const Document doc = parse_json("{\"a\": [], \"b\": [[], NaN]}", "x.json");
   CHECK(at(doc, "a").is_sequence());
   CHECK(at(doc, "b").items[0].is_sequence());
-  CHECK(at(doc, "b").items[1].is_null());
+  CHECK(describe(at(doc, "b").items[1]) == "NaN");
 }
 
 TEST_CASE("words in strings stay, after any escape") {
@@ -101,7 +123,7 @@ TEST_CASE("words in strings stay, after any escape") {
       parse_json("{\"a\": \"Infinity \\\" NaN\", \"b\": \"\\\\\", \"c\": NaN}", "x.json");
   CHECK(at(doc, "a").scalar == "Infinity \" NaN");
   CHECK(at(doc, "b").scalar == "\\");
-  CHECK(at(doc, "c").is_null());
+  CHECK(describe(at(doc, "c")) == "NaN");
 }
 
 TEST_CASE("a file that stops too early says so at its end") {
