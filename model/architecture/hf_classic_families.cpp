@@ -25,7 +25,7 @@ DenseFfn read_plain(HfModel& model, std::string_view key, bool bias) {
 /// As many key-value heads as query heads; the class has no key for another number.
 GqaShape read_mha(HfModel& model, std::string_view heads_key, bool qkv_bias, bool o_bias) {
   GqaShape shape;
-  shape.n_heads = model.text.integer(heads_key);
+  shape.n_heads = read_heads(model, heads_key);
   shape.n_kv_heads = shape.n_heads;
   shape.head_dim = read_head_dim(model, shape.n_heads, std::nullopt);
   shape.qkv_bias = qkv_bias;

@@ -5,6 +5,7 @@
 #include "model/architecture/hf_families.hpp"
 #include "model/architecture/hf_known_keys.hpp"
 #include "model/architecture/hf_quantization.hpp"
+#include "model/architecture/hf_unused_keys.hpp"
 #include "model/architecture/hf_vision.hpp"
 
 namespace roofcast::detail {
@@ -77,8 +78,8 @@ ImportedModel import_config(const Document& config, const Document* hf_quant_con
   found.family->read(model);
   read_vision(model);
   read_formats(model, hf_quant_config);
-  report_unused(config.root, {}, report);
-  if (hf_quant_config != nullptr) report_unused(hf_quant_config->root, "hf_quant_config", report);
+  report_unused(config, {}, report);
+  if (hf_quant_config != nullptr) report_unused(*hf_quant_config, "hf_quant_config", report);
   return {std::move(model.spec), report.take_fields(), report.take_warnings()};
 }
 

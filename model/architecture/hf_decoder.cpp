@@ -68,6 +68,16 @@ void read_base(HfModel& model, const BaseTraits& traits, const BaseKeys& keys) {
   spec.norms_per_block = traits.norms_per_block;
 }
 
+std::int64_t read_heads(HfModel& model, std::string_view key,
+                        std::optional<std::int64_t> fallback) {
+  const std::int64_t heads = fallback ? model.text.integer_or(key, *fallback, kMaxHfDimension, 1)
+                                      : model.text.integer(key);
+  if (heads > model.spec.hidden_dim)
+    model.text.fail(key, fmt::format("expected at most the hidden size, {}, got {}",
+                                     model.spec.hidden_dim, heads));
+  return heads;
+}
+
 std::int64_t read_head_dim(HfModel& model, std::int64_t heads, std::optional<std::int64_t> fallback,
                            std::string_view key) {
   HfReader& text = model.text;
@@ -92,9 +102,7 @@ std::int64_t read_head_dim(HfModel& model, std::int64_t heads, std::optional<std
 GqaShape read_gqa(HfModel& model, const GqaTraits& traits) {
   HfReader& text = model.text;
   GqaShape shape;
-  shape.n_heads = traits.n_heads
-                      ? text.integer_or(traits.heads_key, *traits.n_heads, kMaxHfDimension, 1)
-                      : text.integer(traits.heads_key);
+  shape.n_heads = read_heads(model, traits.heads_key, traits.n_heads);
   if (const auto kv_heads = text.optional_integer(traits.kv_heads_key)) {
     shape.n_kv_heads = *kv_heads;
   } else {

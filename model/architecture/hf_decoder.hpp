@@ -43,6 +43,11 @@ struct BaseKeys {
 /// Hidden size, vocabulary, layers, context, tied embeddings.
 void read_base(HfModel& model, const BaseTraits& traits = {}, const BaseKeys& keys = {});
 
+/// Query heads under `key`: at most one an element of the hidden size, for a head takes at least
+/// one.
+std::int64_t read_heads(HfModel& model, std::string_view key,
+                        std::optional<std::int64_t> fallback = {});
+
 enum class BiasRule { none, qkv, all, by_key };
 struct GqaTraits {
   std::optional<std::int64_t> head_dim = {};    // where neither given nor hidden / heads

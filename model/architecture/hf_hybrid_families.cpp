@@ -67,7 +67,7 @@ MixerPerLayer read_lfm2_mixers(HfModel& model) {
   const ShortConvolution conv{.conv_dim = model.spec.hidden_dim,
                               .conv_kernel = text.integer("conv_L_cache", 1024),
                               .bias = text.boolean_or("conv_bias", false)};
-  const auto full = text.integers("full_attn_idxs", kMaxHfLayers);
+  const auto full = text.integers("full_attn_idxs", model.n_layers - 1);
   const auto kinds = layer_kinds(model, {"conv", "full_attention"}, [&full](std::int64_t i) {
     return full.empty() || std::find(full.begin(), full.end(), i) != full.end() ? "full_attention"
                                                                                 : "conv";
@@ -118,7 +118,7 @@ void read_lfm2_moe(HfModel& model) {
   const MixerPerLayer mixers = read_lfm2_mixers(model);
   MoeFfn moe = read_experts(model, {"num_experts"}, {"moe_intermediate_size"});
   moe.router_bias = text.boolean_or("use_expert_bias", true);
-  const std::int64_t first = text.integer_or("num_dense_layers", 2, kMaxHfLayers);
+  const std::int64_t first = text.integer_or("num_dense_layers", 2, model.n_layers);
   build_layers(model, mixers, mixed_ffn(model, read_dense(model), moe, [first](std::int64_t i) {
                  return i >= first;
                }));

@@ -361,22 +361,11 @@ void refuse_unsupported_keys(HfModel& model) {
   for (const RefusedKey& refused : kRefused) refuse_if_set(model, refused.key, refused.why);
 }
 
-void report_unused(const Value& map, const std::string& path, HfReport& report) {
-  for (const auto& [key, value] : map.members) {
-    const std::string dotted = path.empty() ? key : fmt::format("{}.{}", path, key);
-    if (report.has(dotted)) continue;
-    if (value.is_map() && report.has_below(dotted)) {
-      report_unused(value, dotted, report);
-      continue;
-    }
-    const std::string_view reason = reason_to_ignore(key);
-    if (!reason.empty() || value.is_null()) {
-      report.add(dotted, reason.empty() ? "null" : std::string(reason), FieldStatus::ignored);
-      continue;
-    }
-    report.add(dotted, fmt::format("{}: not a known key", shown(value)), FieldStatus::ignored);
-    report.warn(fmt::format("{} = {} is not a known key and was ignored", dotted, shown(value)));
-  }
+std::vector<std::string> ignored_names() {
+  std::vector<std::string> names;
+  for (const KeyGroup& group : kIgnored)
+    names.insert(names.end(), group.keys.begin(), group.keys.end());
+  return names;
 }
 
 }  // namespace roofcast::detail

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/architecture/hf_decoder.hpp"
 
@@ -12,8 +14,7 @@ std::string_view reason_to_ignore(std::string_view key);
 /// Refuses, by name, keys that change the model's shape whatever its kind.
 void refuse_unsupported_keys(HfModel& model);
 
-/// Reports every key of `map` that the import did not use: known ones with their reason, others
-/// with a warning.
-void report_unused(const Value& map, const std::string& path, HfReport& report);
+/// All keys that are left alone.
+std::vector<std::string> ignored_names();
 
 }  // namespace roofcast::detail

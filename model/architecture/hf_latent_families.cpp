@@ -68,7 +68,7 @@ MixerPerLayer share_indexers(HfModel& model, const SparseLatentAttention& mixer)
 MlaShape read_mla_shape(HfModel& model) {
   HfReader& text = model.text;
   MlaShape shape;
-  shape.n_heads = text.integer("num_attention_heads");
+  shape.n_heads = read_heads(model, "num_attention_heads");
   if (const auto rank = text.optional_integer("q_lora_rank"))
     shape.q_lora_rank = *rank;
   else
@@ -96,7 +96,7 @@ FfnPerLayer read_deepseek_ffn(HfModel& model) {
     moe.latent_dim = text.integer("routed_expert_hidden_size");
     moe.latent_norm = text.boolean_or("latent_moe_use_norm", false);
   }
-  const std::int64_t first = text.integer_or("first_k_dense_replace", 0, kMaxHfLayers);
+  const std::int64_t first = text.integer_or("first_k_dense_replace", 0, model.n_layers);
   const std::int64_t step = text.integer_or("moe_layer_freq", 1, kMaxHfLayers, 1);
   return mixed_ffn(model, read_dense(model), moe,
                    [=](std::int64_t i) { return i >= first && i % step == 0; });
@@ -128,7 +128,7 @@ void read_deepseek_v4(HfModel& model) {
   HfReader& text = model.text;
   read_base(model);
   CompressedAttention base;
-  base.n_heads = text.integer("num_attention_heads");
+  base.n_heads = read_heads(model, "num_attention_heads");
   base.head_dim = text.integer("head_dim");
   base.q_lora_rank = text.integer("q_lora_rank");
   base.o_groups = text.integer("o_groups");

@@ -35,7 +35,7 @@ Mamba2 read_nemotron_mamba(HfModel& model) {
 GroupedQueryAttention read_nemotron_attention(HfModel& model) {
   HfReader& text = model.text;
   GqaShape shape;
-  shape.n_heads = text.integer("num_attention_heads");
+  shape.n_heads = read_heads(model, "num_attention_heads");
   shape.n_kv_heads = text.integer_or("num_key_value_heads", 8, shape.n_heads, 1);
   shape.head_dim =
       read_head_dim(model, shape.n_heads, 128, text.first_of({"head_dim", "attention_head_dim"}));

@@ -10,7 +10,8 @@ namespace roofcast::detail {
 FfnPerLayer read_qwen_ffn(HfModel& model, const MoeFfn& moe) {
   HfReader& text = model.text;
   const std::int64_t step = text.integer_or("decoder_sparse_step", 1, kMaxHfLayers, 1);
-  const std::vector<std::int64_t> dense_layers = text.integers("mlp_only_layers", kMaxHfLayers, 0);
+  const std::vector<std::int64_t> dense_layers =
+      text.integers("mlp_only_layers", model.n_layers - 1);
   const auto is_moe = [&](std::int64_t i) {
     const bool listed =
         std::find(dense_layers.begin(), dense_layers.end(), i) != dense_layers.end();
@@ -125,7 +126,7 @@ void read_glm4_moe(HfModel& model) {
   moe.n_shared_experts = text.integer_or("n_shared_experts", 1);
   moe.shared_expert_dim = moe.expert_dim;
   moe.router_bias = true;
-  const std::int64_t first = text.integer_or("first_k_dense_replace", 1, kMaxHfLayers);
+  const std::int64_t first = text.integer_or("first_k_dense_replace", 1, model.n_layers);
   model.spec.mtp_layers = text.integer_or("num_nextn_predict_layers", 0, 64);
   build_layers(
       model, every_layer(model, "attention", GroupedQueryAttention{shape}),
@@ -140,7 +141,7 @@ void read_dots1(HfModel& model) {
   moe.n_shared_experts = text.integer_or("n_shared_experts", 0);
   moe.shared_expert_dim = moe.expert_dim;
   moe.router_bias = true;
-  const std::int64_t first = text.integer_or("first_k_dense_replace", 0, kMaxHfLayers);
+  const std::int64_t first = text.integer_or("first_k_dense_replace", 0, model.n_layers);
   build_layers(
       model, every_layer(model, "attention", GroupedQueryAttention{shape}),
       mixed_ffn(model, read_dense(model), moe, [first](std::int64_t i) { return i >= first; }));
@@ -156,8 +157,8 @@ void read_ernie4_5_moe(HfModel& model) {
   moe.n_shared_experts = text.integer_or("moe_num_shared_experts", 0);
   moe.shared_expert_dim = moe.expert_dim;
   moe.router_bias = text.boolean_or("moe_use_aux_free", true);
-  const std::int64_t first = text.integer_or("moe_layer_start_index", 1, kMaxHfLayers);
-  const std::int64_t last = text.integer_or("moe_layer_end_index", -1, kMaxHfLayers, -1);
+  const std::int64_t first = text.integer_or("moe_layer_start_index", 1, model.n_layers);
+  const std::int64_t last = text.integer_or("moe_layer_end_index", -1, model.n_layers, -1);
   const std::int64_t step = text.integer_or("moe_layer_interval", 1, kMaxHfLayers, 1);
   const std::int64_t end = last < 0 ? model.n_layers - 1 : last;
   model.spec.mtp_layers = text.integer_or("num_nextn_predict_layers", 0, 64);

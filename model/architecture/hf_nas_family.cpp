@@ -59,7 +59,7 @@ NamedFfn read_block_ffn(HfReader block, std::int64_t hidden) {
 void read_nemotron_nas(HfModel& model) {
   HfReader& text = model.text;
   read_base(model);
-  const std::int64_t heads = text.integer("num_attention_heads");
+  const std::int64_t heads = read_heads(model, "num_attention_heads");
   const std::int64_t head_dim = read_head_dim(model, heads, std::nullopt);
   refuse_if_set(model, "attention_bias", "biases in these layers are not represented");
   refuse_if_set(model, "mlp_bias", "biases in these layers are not represented");

@@ -137,15 +137,27 @@ void read_kv_scheme(HfReader& config, QuantRules& rules) {
   if (auto scheme = config.optional_child("kv_cache_scheme")) rules.kv = read_scheme(*scheme);
 }
 
+/// Elements that share one scale: rows times columns of a block; none without blocks.
+std::optional<double> read_block_elements(HfReader& config) {
+  constexpr std::string_view kKey = "weight_block_size";
+  const auto sides = config.integers(kKey, kMaxGroup, 1);
+  if (!config.has(kKey)) return std::nullopt;
+  if (sides.size() != 2)
+    config.fail(kKey,
+                fmt::format("expected two whole numbers, rows and columns, got {}", sides.size()));
+  // With fewer elements a block the scales would outweigh what they scale.
+  constexpr std::int64_t kFewest = 16;
+  if (sides[0] * sides[1] < kFewest)
+    config.fail(kKey, fmt::format("expected blocks of at least {} elements, got {} x {}", kFewest,
+                                  sides[0], sides[1]));
+  return static_cast<double>(sides[0] * sides[1]);
+}
+
 QuantRules read_fp8(HfReader& config) {
   QuantRules rules;
-  const auto block = config.integers("weight_block_size", kMaxGroup, 1, 2);
-  rules.base = named(block.empty() ? "fp8_e4m3" : "fp8_block128");
-  if (!block.empty()) {
-    double elements = 1.0;
-    for (const std::int64_t side : block) elements *= static_cast<double>(side);
-    rules.base->bits = 8.0 + 32.0 / elements;
-  }
+  const std::optional<double> block = read_block_elements(config);
+  rules.base = named(block ? "fp8_block128" : "fp8_e4m3");
+  if (block) rules.base->bits = 8.0 + 32.0 / *block;
   add_all(rules.excluded, config, config.first_of({"modules_to_not_convert", "ignored_layers"}));
   return rules;
 }

@@ -15,11 +15,23 @@ bool HfReport::has_below(const std::string& key) const {
   return next != seen_.end() && next->starts_with(prefix);
 }
 
+std::vector<std::string> HfReport::known_below(const std::string& path) const {
+  const std::string prefix = path.empty() ? path : path + ".";
+  std::set<std::string> names;
+  for (const std::set<std::string>* keys : {&seen_, &asked_})
+    for (auto key = keys->lower_bound(prefix); key != keys->end() && key->starts_with(prefix);
+         ++key)
+      if (key->find('.', prefix.size()) == std::string::npos)
+        names.insert(key->substr(prefix.size()));
+  return {names.begin(), names.end()};
+}
+
 std::string shown(const Value& value) {
   switch (value.kind) {
     case Value::Kind::null:
       return "null";
     case Value::Kind::scalar:
+    case Value::Kind::not_finite:
       return value.scalar.substr(0, 60);
     case Value::Kind::sequence:
       return fmt::format("list of {}", value.items.size());
@@ -36,10 +48,15 @@ std::string HfReader::dotted(std::string_view key) const {
   return path().empty() ? std::string(key) : fmt::format("{}.{}", path(), key);
 }
 
+bool HfReader::has(std::string_view key) const {
+  report_->ask(dotted(key));
+  return reader_.has(key);
+}
+
 std::string_view HfReader::first_of(std::initializer_list<std::string_view> names) {
   std::string_view chosen;
   for (const std::string_view name : names) {
-    if (!has(name)) continue;
+    if (!reader_.has(name)) continue;  // further names are not looked for: one is enough
     if (chosen.empty()) {
       chosen = name;
       continue;
@@ -95,9 +112,9 @@ std::string HfReader::string(std::string_view key) {
 }
 
 std::optional<std::string> HfReader::optional_string(std::string_view key) {
-  const Value* found = node().find(key);
-  if (found == nullptr || found->is_null() || (found->is_scalar() && found->scalar.empty()))
-    return std::nullopt;
+  if (!has(key)) return std::nullopt;
+  const Value& found = *node().find(key);
+  if (found.is_scalar() && found.scalar.empty()) return std::nullopt;
   return string(key);
 }
 

@@ -24,6 +24,10 @@ class HfReport {
   void add(const std::string& key, std::string value, FieldStatus status);
   void warn(std::string text) { warnings_.push_back(std::move(text)); }
   bool has(const std::string& key) const { return seen_.contains(key); }
+  /// Remembers that the import looked for `key`, whether or not the file has it.
+  void ask(std::string key) { asked_.insert(std::move(key)); }
+  /// Names of the keys directly below `path` that the import reported or looked for.
+  std::vector<std::string> known_below(const std::string& path) const;
   /// Whether a key below `key` was reported.
   bool has_below(const std::string& key) const;
 
@@ -34,6 +38,7 @@ class HfReport {
   std::vector<ImportField> fields_;
   std::vector<std::string> warnings_;
   std::set<std::string> seen_;
+  std::set<std::string> asked_;
 };
 
 /// Typed cursor over one map of a Hugging Face config. Every read is checked and reported; a key
@@ -47,7 +52,7 @@ class HfReader {
   const std::string& path() const { return reader_.path(); }
   const Value& node() const { return reader_.node(); }
   HfReport& report() { return *report_; }
-  bool has(std::string_view key) const { return reader_.has(key); }
+  bool has(std::string_view key) const;
   std::string dotted(std::string_view key) const;
 
   /// The first of `names` that the map has, or the first of all. Other names present beside it are

@@ -44,7 +44,7 @@ FfnPerLayer read_llama4_ffn(HfModel& model) {
   moe.n_shared_experts = 1;
   moe.shared_expert_dim = moe.expert_dim;
   const DenseFfn dense = read_dense(model, "intermediate_size_mlp");
-  const auto listed = text.integers("moe_layers", kMaxHfLayers);
+  const auto listed = text.integers("moe_layers", model.n_layers - 1);
   if (!listed.empty())
     return mixed_ffn(model, dense, moe, [&listed](std::int64_t i) {
       return std::find(listed.begin(), listed.end(), i) != listed.end();

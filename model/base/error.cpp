@@ -93,6 +93,12 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
   return best;
 }
 
+bool is_slip(std::string_view name, std::string_view meant) {
+  if (name.empty() || name.size() > kLongestComparedName || meant.size() > kLongestComparedName)
+    return false;
+  return edit_distance(lower(name), lower(meant)) <= (name.size() < 8 ? 1U : 2U);
+}
+
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates) {
   const std::string nearest = nearest_name(name, candidates);
   const std::vector<std::string> longer =

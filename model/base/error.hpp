@@ -41,6 +41,9 @@ std::string place_message(std::string_view file, Position at, std::string_view k
 /// to be a plausible misspelling.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
 
+/// Whether `name` is `meant` with a slip of the keys: one edit apart, or two in a longer name.
+bool is_slip(std::string_view name, std::string_view meant);
+
 /// ", did you mean \"x\"?", or "x", "y" or "z" when `name` is the beginning of a few, or, when no
 /// candidate is near, an empty text.
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates);

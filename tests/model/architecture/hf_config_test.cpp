@@ -159,6 +159,62 @@ TEST_CASE("an unknown key is ignored aloud") {
   CHECK(model.warnings[0] == "flux_capacitors = 3 is not a known key and was ignored");
 }
 
+TEST_CASE("a misspelt optional key is refused where its default would stand in silently") {
+  CHECK(message_of(llama_with("num_key_value_head", "8")) ==
+        "config.json:7:23: num_key_value_head: unknown key, did you mean \"num_key_value_heads\"?");
+  CHECK(message_of(llama_with("Tie_word_embeddings", "true"))
+            .ends_with("unknown key, did you mean \"tie_word_embeddings\"?"));
+  // Farther away, it may be a key of its own: a warning with the nearest name.
+  const ImportedModel far = import_text(llama_with("nun_kev_value_head", "8"));
+  REQUIRE(far.warnings.size() == 1);
+  CHECK(far.warnings[0] ==
+        "nun_kev_value_head = 8 is not a known key and was ignored, did you mean "
+        "\"num_key_value_heads\"?");
+  // A key that is there cannot be the one that was meant.
+  const ImportedModel beside = import_text(llama_with("hidden_sizes", "8"));
+  REQUIRE(beside.warnings.size() == 1);
+  CHECK(beside.warnings[0].ends_with("was ignored, did you mean \"hidden_size\"?"));
+}
+
+TEST_CASE("a file of unknown keys is refused before each is compared with all names") {
+  std::string text = llama_with("x", "1");
+  text.pop_back();
+  for (int i = 0; i < 300; ++i) text += ", \"q" + std::to_string(i) + "\": 1";
+  CHECK(message_of(text + "}").ends_with("expected at most 256 unknown keys, got more"));
+}
+
+TEST_CASE("NaN and Infinity are refused in a key that is read, and let be in others") {
+  CHECK(
+      message_of(llama_with("num_key_value_heads", "NaN")) ==
+      "config.json:7:24: num_key_value_heads: expected a whole number from 1 to 1048576, got NaN");
+  CHECK(message_of(llama_with("tie_word_embeddings", "Infinity")) ==
+        "config.json:7:24: tie_word_embeddings: expected true or false, got Infinity");
+  CHECK(message_of(llama_with("torch_dtype", "-Infinity")).ends_with("got -Infinity"));
+  CHECK(message_of(llama_with("initializer_range", "NaN")) == "no error");
+}
+
+TEST_CASE("more heads than elements of the hidden size are refused") {
+  CHECK(message_of(llama_with("hidden_size", "16"))
+            .ends_with("num_attention_heads: expected at most the hidden size, 16, got 32"));
+}
+
+TEST_CASE("layers that a config names by index have to exist") {
+  const std::string head =
+      "{\"hidden_size\": 64, \"num_hidden_layers\": 4, \"num_attention_heads\": 8,"
+      "\"moe_intermediate_size\": 64, \"num_experts_per_tok\": 2, \"vocab_size\": 100,"
+      "\"intermediate_size\": 64,\n";
+  const std::string qwen = "\"model_type\": \"qwen3_moe\", \"num_experts\": 4}";
+  CHECK(message_of(head + "\"mlp_only_layers\": [3]," + qwen) == "no error");
+  CHECK(message_of(head + "\"mlp_only_layers\": [4]," + qwen)
+            .ends_with("expected a whole number from 0 to 3, got \"4\""));
+  const std::string deepseek =
+      "\"model_type\": \"deepseek_v3\", \"n_routed_experts\": 4, \"kv_lora_rank\": 8,"
+      "\"qk_nope_head_dim\": 8, \"qk_rope_head_dim\": 8, \"v_head_dim\": 8}";
+  CHECK(message_of(head + "\"first_k_dense_replace\": 4," + deepseek) == "no error");
+  CHECK(message_of(head + "\"first_k_dense_replace\": 5," + deepseek) ==
+        "config.json:2:26: first_k_dense_replace: expected a whole number from 0 to 4, got \"5\"");
+}
+
 TEST_CASE("bad configs are refused with file, line, column and key") {
   const auto starts = [](const std::string& text, const std::string& with) {
     const std::string message = message_of(text);

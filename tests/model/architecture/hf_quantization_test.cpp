@@ -50,6 +50,27 @@ TEST_CASE("block-scaled fp8 leaves embedding, head and router in 16 bits") {
   CHECK(f[Component::k].bits == 16.0);
 }
 
+TEST_CASE("a block of scaled weights has two sides and more than a few elements") {
+  const auto message = [](const std::string& block) -> std::string {
+    try {
+      formats_of("{\"quant_method\": \"fp8\", \"weight_block_size\": " + block + "}");
+    } catch (const SpecError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  const std::string at = "config.json:2:69: quantization_config.weight_block_size: ";
+  CHECK(message("[1]") == at + "expected two whole numbers, rows and columns, got 1");
+  CHECK(message("[]") == at + "expected two whole numbers, rows and columns, got 0");
+  CHECK(message("[8, 8, 8]") == at + "expected two whole numbers, rows and columns, got 3");
+  CHECK(message("[1, 1]") == at + "expected blocks of at least 16 elements, got 1 x 1");
+  CHECK(message("[0, 128]").find("expected a whole number from 1") != std::string::npos);
+  CHECK(message("128") == at + "expected a list, got \"128\"");
+  // MX formats scale 32 elements of one row: 8 + 32 / 32 bits.
+  CHECK(message("[1, 32]") == "no error");
+  CHECK(message("null") == "no error");
+}
+
 TEST_CASE("an ignore list over some layers gives the mean weighted by parameters") {
   // Attention: 4 x 256 x 256 a layer. In layer 0 all of it stays in 16 bits: (16 + 8) / 2.
   const ImportedModel model = import_hf_config(

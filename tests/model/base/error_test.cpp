@@ -67,3 +67,13 @@ TEST_CASE("an unsupported input is an error of the user's file, an unreadable fi
   CHECK_THROWS_AS(throw UnsupportedError("x"), SpecError);
   CHECK_FALSE(std::is_base_of_v<SpecError, IoError>);
 }
+
+TEST_CASE("a slip is one edit, or two in a longer name") {
+  CHECK(is_slip("num_key_value_head", "num_key_value_heads"));
+  CHECK(is_slip("Num_Layers", "num_layers"));
+  CHECK(is_slip("num_layres", "num_layers"));
+  CHECK(is_slip("layer", "layers"));
+  CHECK_FALSE(is_slip("laier", "layers"));
+  CHECK_FALSE(is_slip("num_heads", "num_kv_heads"));
+  CHECK_FALSE(is_slip("", "a"));
+}
