@@ -23,6 +23,8 @@ class GgufTensors {
   bool has(int layer, std::string_view name) const { return block(layer, name) != nullptr; }
   /// True when the block holds a tensor whose name (below "blk.N.") starts with `prefix`.
   bool any(int layer, std::string_view prefix) const;
+  /// One more than the highest block that holds a tensor.
+  std::int64_t end_of_blocks() const { return static_cast<std::int64_t>(blocks_.size()); }
 
  private:
   std::unordered_map<std::string_view, const GgufTensor*> by_name_;

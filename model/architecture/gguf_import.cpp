@@ -140,6 +140,38 @@ std::int64_t read_mtp_layers(GgufFields& fields, const GgufTensors& tensors,
   return layers;
 }
 
+/// Whether the file itself says that a block does nothing, as pruned models do of some.
+bool declared_empty(GgufFields& fields, std::int64_t layer, std::int64_t n_layers) {
+  for (const char* key : {"attention.head_count", "feed_forward_length"}) {
+    if (!fields.is_list(key)) return false;
+    const auto numbers = fields.per_layer(key, static_cast<std::size_t>(n_layers));
+    if ((*numbers)[static_cast<std::size_t>(layer)] != 0) return false;
+  }
+  return true;
+}
+
+/// block_count has to be the number of blocks among the tensors; blocks of multi-token prediction,
+/// which it counts, may have been left out of the file.
+void check_blocks(GgufFields& fields, const GgufTensors& tensors, std::int64_t n_blocks,
+                  std::int64_t n_layers) {
+  const auto fail = [&](std::int64_t expected, std::string_view which, std::int64_t block) {
+    fields.fail(fields.architecture() + ".block_count",
+                fmt::format("expected {}, as many blocks as have tensors ({} blk.{}), got {}",
+                            expected, which, block, n_blocks));
+  };
+  const std::int64_t end = tensors.end_of_blocks();
+  if (end > n_blocks) fail(end, "the last is", end - 1);
+  std::int64_t present = 0;
+  std::int64_t first_missing = -1;
+  for (std::int64_t layer = 0; layer < n_blocks; ++layer) {
+    if (tensors.any(static_cast<int>(layer), ""))
+      ++present;
+    else if (first_missing < 0 && layer < n_layers && !declared_empty(fields, layer, n_layers))
+      first_missing = layer;
+  }
+  if (first_missing >= 0) fail(present, "none in", first_missing);
+}
+
 void set_engine_formats(GgufFields& fields, Formats& formats) {
   const Storage half = storage_of(*find_format("fp16"));
   const Storage single = storage_of(*find_format("fp32"));
@@ -201,6 +233,7 @@ ImportedModel import_gguf(const GgufModel& source) {
                 fmt::format("expected at most {}, got {}", kMaxGgufLayers, n_blocks));
   spec.mtp_layers = read_mtp_layers(fields, tensors, n_blocks);
   const std::int64_t n_layers = n_blocks - spec.mtp_layers;
+  check_blocks(fields, tensors, n_blocks, n_layers);
   read_outside(fields, tensors, spec);
   read_per_layer_embedding(fields, tensors, n_layers, spec);
   read_gguf_layers(fields, tensors, architecture, n_layers, spec);
