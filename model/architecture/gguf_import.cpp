@@ -10,6 +10,7 @@
 #include "model/architecture/gguf_blocks.hpp"
 #include "model/architecture/gguf_layers.hpp"
 #include "model/base/error.hpp"
+#include "model/base/utf8.hpp"
 
 namespace roofcast {
 namespace {
@@ -35,22 +36,6 @@ const GgufArchitecture& known_architecture(const GgufFields& fields) {
                                 in_quotes(name), did_you_mean(name, gguf_architecture_names()))));
 }
 
-/// Well-formed by lead and continuation bytes; overlong forms pass, which is harmless here.
-bool is_utf8(std::string_view text) {
-  int continuation = 0;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (continuation > 0) {
-      if ((byte & 0xc0) != 0x80) return false;
-      --continuation;
-    } else if (byte >= 0x80) {
-      if (byte < 0xc2 || byte > 0xf4) return false;
-      continuation = byte < 0xe0 ? 1 : byte < 0xf0 ? 2 : 3;
-    }
-  }
-  return continuation == 0;
-}
-
 /// "Qwen2.5 7B Instruct" -> "qwen2.5-7b-instruct".
 std::string slug(std::string_view title) {
   std::string out;
@@ -71,10 +56,7 @@ std::string printable(std::string_view text) {
   std::string out;
   for (const char c : text.substr(0, kLongest))
     out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
-  if (is_utf8(out)) return out;
-  for (char& c : out)
-    if (static_cast<unsigned char>(c) >= 0x80) c = '?';
-  return out;
+  return valid_utf8(out);
 }
 
 void read_names(GgufFields& fields, ArchitectureSpec& spec) {

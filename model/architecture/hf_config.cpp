@@ -7,6 +7,7 @@
 #include "model/architecture/hf_quantization.hpp"
 #include "model/architecture/hf_unused_keys.hpp"
 #include "model/architecture/hf_vision.hpp"
+#include "model/base/utf8.hpp"
 
 namespace roofcast::detail {
 namespace {
@@ -73,8 +74,9 @@ ImportedModel import_config(const Document& config, const Document* hf_quant_con
   Found found = find_text_model(config, report);
   HfModel& model = found.model;
   refuse_unsupported_keys(model);
-  model.spec.name = model_name(config, found.family->model_type);
-  model.spec.source = config.file;
+  // Names of files are bytes, those of specs are text.
+  model.spec.name = valid_utf8(model_name(config, found.family->model_type));
+  model.spec.source = valid_utf8(config.file);
   found.family->read(model);
   read_vision(model);
   read_formats(model, hf_quant_config);

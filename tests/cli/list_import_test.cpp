@@ -142,3 +142,19 @@ TEST_CASE("every shared model configuration imports or is refused by name") {
   }
   CHECK(refused <= 3);
 }
+
+TEST_CASE("a file is imported whatever bytes its name has") {
+  const TemporaryFolder folder;
+  const std::string path = folder.file(
+      "q\xff.json",
+      R"({"model_type": "llama", "hidden_size": 256, "num_hidden_layers": 1, "vocab_size": 1000,
+          "num_attention_heads": 4, "intermediate_size": 512})");
+  for (const char* format : {"yaml", "json", "table"}) {
+    const CliResult result = run_cli("import " + path + " --format " + format);
+    CHECK(result.code == 0);
+    CHECK(result.out.find("q?") != std::string::npos);
+  }
+  const std::string yaml = folder.file("out\xfe.yaml");
+  CHECK(run_cli("import " + path + " --output " + yaml).code == 0);
+  CHECK(run_cli("import " + yaml).code == 0);
+}
