@@ -1,7 +1,6 @@
 #include "hardware/src/machine_reader.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -60,9 +59,8 @@ class MachineReader {
   std::string generation(const std::vector<std::string>& generations) {
     std::string name = reader_.string("generation");
     if (std::find(generations.begin(), generations.end(), name) == generations.end())
-      reader_.fail("generation",
-                   fmt::format("expected one of {}, got {}{}", fmt::join(generations, ", "),
-                               in_quotes(name), did_you_mean(name, generations)));
+      reader_.fail("generation", fmt::format("expected one of {}, got {}{}", list_of(generations),
+                                             in_quotes(name), did_you_mean(name, generations)));
     return name;
   }
 

@@ -60,6 +60,9 @@ Variant read_kind(SpecReader reader) {
 /// Index of the definition called by `key`'s value.
 template <typename Named>
 int find_named(SpecReader& reader, std::string_view key, const std::vector<Named>& definitions) {
+  const std::string wanted = reader.string(key);
+  for (std::size_t i = 0; i < definitions.size(); ++i)
+    if (definitions[i].name == wanted) return static_cast<int>(i);
   std::vector<std::string> names;
   for (const Named& definition : definitions) names.push_back(definition.name);
   return static_cast<int>(reader.choice(key, names));
@@ -67,10 +70,15 @@ int find_named(SpecReader& reader, std::string_view key, const std::vector<Named
 
 template <typename Named, typename Variant>
 std::vector<Named> read_definitions(SpecReader& root, std::string_view key) {
-  SpecReader map = root.child(key);
+  const SpecReader map = root.child(key);
+  const auto& members = map.node().members;
+  if (members.size() > kMaxLayers)
+    root.fail(key, fmt::format("expected at most {} named kinds, as many as layers, got {}",
+                               kMaxLayers, members.size()));
   std::vector<Named> definitions;
-  for (const std::string& name : map.keys())
-    definitions.push_back({name, read_kind<Variant>(map.child(name))});
+  for (const auto& [name, value] : members)
+    definitions.push_back({name, read_kind<Variant>(SpecReader(value, root.file(),
+                                                               fmt::format("{}.{}", key, name)))});
   if (definitions.empty()) root.fail(key, "expected at least one named kind");
   return definitions;
 }

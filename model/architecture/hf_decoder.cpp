@@ -1,7 +1,6 @@
 #include "model/architecture/hf_decoder.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -135,7 +134,7 @@ std::vector<std::string> read_layer_types(HfModel& model, const std::vector<std:
   for (std::size_t i = 0; i < types.size(); ++i)
     if (std::find(allowed.begin(), allowed.end(), types[i]) == allowed.end())
       text.refuse_at(list.items[i], kKey,
-                     fmt::format("expected one of {}, got {}{}", fmt::join(allowed, ", "),
+                     fmt::format("expected one of {}, got {}{}", list_of(allowed),
                                  in_quotes(types[i]), did_you_mean(types[i], allowed)));
   return types;
 }

@@ -41,6 +41,8 @@ class ModuleSet {
   /// False when `entry` is a regular expression that is not understood.
   bool add(std::string_view entry);
   bool contains(const std::string& module) const;
+  /// Entries that every module has to be matched against one by one, unlike names.
+  std::size_t n_patterns() const { return patterns_.size() + regexes_.size(); }
   bool empty() const { return names_.empty() && patterns_.empty() && regexes_.empty(); }
 
  private:

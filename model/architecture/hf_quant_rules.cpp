@@ -51,10 +51,18 @@ Storage read_scheme(HfReader scheme) {
   return integer_storage(scheme, bits, group, !symmetric, "awq_g128");
 }
 
+/// Every matrix of every layer is matched against each pattern; real lists have a few.
+constexpr std::size_t kMaxPatterns = 1024;
+
+void add_module(ModuleSet& set, const HfReader& at, std::string_view key, std::string_view entry) {
+  if (!set.add(entry))
+    at.refuse(key, fmt::format("the expression {} is not understood", in_quotes(entry)));
+  if (set.n_patterns() > kMaxPatterns)
+    at.fail(key, fmt::format("expected at most {} patterns, got more", kMaxPatterns));
+}
+
 void add_all(ModuleSet& set, HfReader& at, std::string_view key) {
-  for (const std::string& entry : at.strings(key))
-    if (!set.add(entry))
-      at.refuse(key, fmt::format("the expression {} is not understood", in_quotes(entry)));
+  for (const std::string& entry : at.strings(key)) add_module(set, at, key, entry);
 }
 
 struct Algorithm {
@@ -107,14 +115,20 @@ void read_quantized_layers(HfReader& config, QuantRules& rules) {
       algorithms.push_back(algorithm);
       rules.groups.push_back({{}, algorithm_storage(entry, "quant_algo", algorithm)});
     }
-    rules.groups[index].modules.add(module);
+    add_module(rules.groups[index].modules, layers, module, module);
   }
   config.read(kKey, fmt::format("map of {}", layers.node().members.size()));
 }
 
+constexpr std::size_t kMaxGroups = 256;
+
 /// Groups whose targets are classes ("Linear") set the base; others list modules.
 void read_config_groups(HfReader& config, QuantRules& rules) {
   HfReader groups = *config.optional_child("config_groups");
+  if (groups.node().members.size() > kMaxGroups)
+    config.fail("config_groups", fmt::format("expected at most {} groups, got {}", kMaxGroups,
+                                             groups.node().members.size()));
+  std::size_t patterns = 0;
   for (const auto& member : groups.node().members) {
     HfReader group = *groups.optional_child(member.first);
     auto weights = group.optional_child("weights");
@@ -124,11 +138,14 @@ void read_config_groups(HfReader& config, QuantRules& rules) {
       if (target == "Linear") {
         rules.base = read.storage;
         rules.base_reaches_lm_head = true;
-      } else if (!read.modules.add(target)) {
-        group.refuse("targets",
-                     fmt::format("the expression {} is not understood", in_quotes(target)));
+      } else {
+        add_module(read.modules, group, "targets", target);
       }
     }
+    patterns += read.modules.n_patterns();
+    if (patterns > kMaxPatterns)
+      group.fail("targets",
+                 fmt::format("expected at most {} patterns in all groups, got more", kMaxPatterns));
     if (!read.modules.empty()) rules.groups.push_back(std::move(read));
   }
 }
@@ -175,8 +192,9 @@ QuantRules read_weight_only(HfReader& config, std::string_view format, bool zero
   add_all(rules.excluded, config, "modules_to_not_convert");
   if (auto dynamic = config.optional_child("dynamic")) {
     for (const auto& [entry, value] : dynamic->node().members) {
-      if (!entry.starts_with("-:") || !rules.excluded.add("re:" + entry.substr(2)))
+      if (!entry.starts_with("-:"))
         dynamic->refuse(entry, "only exclusions (\"-:\") are understood here");
+      add_module(rules.excluded, *dynamic, entry, "re:" + entry.substr(2));
     }
     config.read("dynamic", fmt::format("map of {}", dynamic->node().members.size()));
   }

@@ -1,7 +1,6 @@
 #include "model/base/document.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <string>
 #include <vector>
@@ -52,7 +51,7 @@ Value& item_for_override(Value& list, const std::string& part, std::string_view 
   }
   const std::string expected =
       names.empty() ? fmt::format("the number of one of {} items", list.items.size())
-                    : fmt::format("the number or name of an item ({})", fmt::join(names, ", "));
+                    : fmt::format("the number or name of an item ({})", list_of(names));
   throw SpecError(place_message("--set", {}, dotted_key,
                                 fmt::format("expected {}, got {}", expected, in_quotes(part))));
 }

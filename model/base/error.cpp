@@ -109,6 +109,15 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
   return nearest.empty() ? std::string{} : fmt::format(", did you mean \"{}\"?", nearest);
 }
 
+std::string list_of(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 12;
+  constexpr std::size_t kLongest = 60;
+  std::string out;
+  for (std::size_t i = 0; i < names.size() && i < kShown; ++i)
+    out += (i == 0 ? "" : ", ") + names[i].substr(0, kLongest);
+  return names.size() > kShown ? fmt::format("{}, ... ({} in all)", out, names.size()) : out;
+}
+
 std::string in_quotes(std::string_view text) {
   constexpr std::size_t kShown = 60;
   const bool cut = text.size() > kShown;

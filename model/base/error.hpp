@@ -48,6 +48,9 @@ bool is_slip(std::string_view name, std::string_view meant);
 /// candidate is near, an empty text.
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates);
 
+/// "a, b, c": the first dozen of `names`, with "... (N in all)" when there are more.
+std::string list_of(const std::vector<std::string>& names);
+
 /// `text` in double quotes, shortened to 60 characters, control characters escaped.
 std::string in_quotes(std::string_view text);
 

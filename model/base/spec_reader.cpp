@@ -55,13 +55,22 @@ std::string SpecReader::dotted(std::string_view key) const {
 }
 
 void SpecReader::fail(std::string_view key, std::string_view what) const {
-  const Value* found = node_->find(key);
+  const Value* found = find(key);
   throw SpecError(
       place_message(file_, found != nullptr ? found->at : node_->at, dotted(key), what));
 }
 
+const Value* SpecReader::find(std::string_view key) const {
+  constexpr std::size_t kFew = 32;
+  if (node_->members.size() <= kFew) return node_->find(key);
+  if (index_.empty())
+    for (const auto& [name, value] : node_->members) index_.emplace(name, &value);
+  const auto found = index_.find(key);
+  return found == index_.end() ? nullptr : found->second;
+}
+
 bool SpecReader::has(std::string_view key) const {
-  const Value* found = node_->find(key);
+  const Value* found = find(key);
   return found != nullptr && !found->is_null();
 }
 
@@ -72,16 +81,19 @@ std::vector<std::string> SpecReader::keys() const {
 }
 
 void SpecReader::accept(std::string_view key) {
-  if (std::find(known_.begin(), known_.end(), key) == known_.end()) known_.emplace_back(key);
+  if (known_.emplace(key).second) known_in_order_.emplace_back(key);
 }
 
 const Value& SpecReader::value(std::string_view key) {
   accept(key);
-  const Value* found = node_->find(key);
+  const Value* found = find(key);
   if (found == nullptr) {
     // A misspelt key is the likeliest reason why a required one is missing: point at it.
+    constexpr std::size_t kMostCompared = 1000;
+    std::size_t compared = 0;
     for (const auto& [name, value] : node_->members) {
-      if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
+      if (known_.contains(name)) continue;
+      if (++compared > kMostCompared) break;
       if (nearest_name(name, {std::string(key)}).empty()) continue;
       throw SpecError(place_message(file_, value.at, dotted(name),
                                     fmt::format("unknown key, did you mean \"{}\"?", key)));
@@ -155,7 +167,7 @@ double SpecReader::quantity(std::string_view key, std::initializer_list<std::str
 }
 
 std::size_t SpecReader::choice(std::string_view key, const std::vector<std::string>& names) {
-  const std::string expected = fmt::format("one of {}", fmt::join(names, ", "));
+  const std::string expected = "one of " + list_of(names);
   const Value& found = scalar(key, expected);
   const auto match = std::find(names.begin(), names.end(), found.scalar);
   if (match == names.end())
@@ -221,9 +233,10 @@ std::vector<SpecReader> SpecReader::children(std::string_view key) {
 
 void SpecReader::reject_unknown_keys() const {
   for (const auto& [name, value] : node_->members) {
-    if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
-    throw SpecError(place_message(file_, value.at, dotted(name),
-                                  fmt::format("unknown key{}", did_you_mean(name, known_))));
+    if (known_.contains(name)) continue;
+    throw SpecError(
+        place_message(file_, value.at, dotted(name),
+                      fmt::format("unknown key{}", did_you_mean(name, known_in_order_))));
   }
 }
 

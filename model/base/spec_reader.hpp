@@ -4,8 +4,10 @@
 #include <functional>
 #include <initializer_list>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "model/base/document.hpp"
@@ -73,11 +75,15 @@ class SpecReader {
  private:
   const Value& scalar(std::string_view key, std::string_view expected);
   std::string dotted(std::string_view key) const;
+  /// Value::find, without a walk through the members of a large map for each key.
+  const Value* find(std::string_view key) const;
 
   const Value* node_;
   std::string file_;
   std::string path_;
-  std::vector<std::string> known_;
+  std::set<std::string, std::less<>> known_;
+  std::vector<std::string> known_in_order_;
+  mutable std::unordered_map<std::string_view, const Value*> index_;  // of a large map
 };
 
 /// "a map", "a list", "\"text\"": how error messages name what was found.

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -153,8 +152,8 @@ int run_list(const Options& options, Console& console) {
   for (const Listing& listing : listings()) names.push_back(listing.name);
   const std::string wanted = options.text_or("WHAT", "");
   if (!wanted.empty() && std::find(names.begin(), names.end(), wanted) == names.end())
-    throw UsageError(fmt::format("list: expected {}, got {}{}", fmt::join(names, ", "),
-                                 in_quotes(wanted), did_you_mean(wanted, names)));
+    throw UsageError(fmt::format("list: expected {}, got {}{}", list_of(names), in_quotes(wanted),
+                                 did_you_mean(wanted, names)));
   if (wanted.empty() && output_format(options) == OutputFormat::csv)
     throw UsageError("list: CSV holds one list, as in \"roofcast list hardware --format csv\"");
   const Overrides overrides = parse_overrides(options.all("set"));

@@ -1,7 +1,6 @@
 #include "sim/cli/options.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <boost/program_options.hpp>
@@ -168,7 +167,7 @@ std::vector<std::string> Options::names(const std::string& name) const {
 std::size_t Options::choice(const std::string& name, const std::vector<std::string>& names) const {
   const auto found = std::find(names.begin(), names.end(), text(name));
   if (found == names.end())
-    throw UsageError(fmt::format("--{}: expected one of {}, got {}{}", name, fmt::join(names, ", "),
+    throw UsageError(fmt::format("--{}: expected one of {}, got {}{}", name, list_of(names),
                                  in_quotes(text(name)), did_you_mean(text(name), names)));
   return static_cast<std::size_t>(found - names.begin());
 }

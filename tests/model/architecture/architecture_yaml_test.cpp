@@ -120,3 +120,25 @@ TEST_CASE("a kind that the program does not represent is refused as unsupported"
                        "retention}}\n"),
                   UnsupportedError);
 }
+
+TEST_CASE("named kinds beyond the number of layers are refused before any is read") {
+  const auto text = [](int n, const std::string& used) {
+    std::string out = "schema: 1\nname: x\nhidden_dim: 8\nvocab_size: 8\nattention:\n";
+    for (int i = 0; i < n; ++i) out += "  g" + std::to_string(i) + ": {kind: none}\n";
+    return out + "ffn: {d: {kind: none}}\nlayers: [{count: 1, attention: " + used + ", ffn: d}]\n";
+  };
+  const auto message = [&](int n, const std::string& used) -> std::string {
+    try {
+      read(text(n, used));
+    } catch (const SpecError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  CHECK(message(4096, "g4095") == "no error");
+  CHECK(message(4097, "g0") ==
+        "x.yaml:6:3: attention: expected at most 4096 named kinds, as many as layers, got 4097");
+  const std::string cut = message(4096, "g5000");
+  CHECK(cut.find("expected one of g0, g1, g2, g3, g4, g5, g6, g7, g8, g9, g10, g11, ... (4096 in "
+                 "all), got \"g5000\"") != std::string::npos);
+}

@@ -184,3 +184,25 @@ TEST_CASE("names stand for what lies below them, wherever the model keeps its la
   CHECK_FALSE(set.contains("layers.5.mlp.gate_proj"));
   CHECK(set.contains("layers.0.self_attn.q_proj"));
 }
+
+TEST_CASE("patterns and groups are limited, plain names are not") {
+  const auto message = [](const std::string& quantization) -> std::string {
+    try {
+      formats_of(quantization);
+    } catch (const SpecError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  const auto excluded = [](int n, const std::string& entry) {
+    std::string out = "{\"quant_method\": \"fp8\", \"modules_to_not_convert\": [\"a\"";
+    for (int i = 0; i < n; ++i) out += ", \"" + entry + std::to_string(i) + "\"";
+    return out + "]}";
+  };
+  CHECK(message(excluded(20000, "model.layers.0.x")) == "no error");
+  CHECK(message(excluded(1024, "re:.*x")) == "no error");
+  CHECK(message(excluded(1025, "re:.*x")).ends_with("expected at most 1024 patterns, got more"));
+  std::string groups = "{\"quant_method\": \"compressed-tensors\", \"config_groups\": {\"g\": {}";
+  for (int i = 0; i < 256; ++i) groups += ", \"g" + std::to_string(i) + "\": {}";
+  CHECK(message(groups + "}}").ends_with("config_groups: expected at most 256 groups, got 257"));
+}

@@ -77,3 +77,13 @@ TEST_CASE("a slip is one edit, or two in a longer name") {
   CHECK_FALSE(is_slip("num_heads", "num_kv_heads"));
   CHECK_FALSE(is_slip("", "a"));
 }
+
+TEST_CASE("a list of names is cut after a dozen, and each name after 60 characters") {
+  CHECK(list_of({}).empty());
+  CHECK(list_of({"a", "b"}) == "a, b");
+  std::vector<std::string> names(12, "n");
+  CHECK(list_of(names) == "n, n, n, n, n, n, n, n, n, n, n, n");
+  names.resize(30000, "m");
+  CHECK(list_of(names) == "n, n, n, n, n, n, n, n, n, n, n, n, ... (30000 in all)");
+  CHECK(list_of({std::string(1000, 'x')}) == std::string(60, 'x'));
+}
