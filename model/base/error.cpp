@@ -1,26 +1,15 @@
 #include "model/base/error.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
 #include <numeric>
 
+#include "model/base/text.hpp"
+
 namespace roofcast {
 namespace {
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f)
-      out += fmt::format("\\x{:02x}", byte);
-    else
-      out += c;
-  }
-  return out;
-}
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -47,26 +36,47 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 constexpr std::size_t kLongestComparedName = 128;
 constexpr std::size_t kMostCompletions = 5;
+constexpr std::size_t kShortestFamily = 3;
 
-/// The candidates that begin with `name`, in quotes.
+/// The candidates that begin with `name`.
 std::vector<std::string> completions(std::string_view name,
                                      const std::vector<std::string>& candidates) {
   const std::string wanted = lower(name);
   std::vector<std::string> out;
   for (const std::string& candidate : candidates)
-    if (lower(candidate).starts_with(wanted)) out.push_back(fmt::format("\"{}\"", candidate));
+    if (lower(candidate).starts_with(wanted)) out.push_back(candidate);
   return out;
+}
+
+/// The candidates that share the part of `name` before its first "-" ("a100" of "a100-80gb"), which
+/// is `family`; none when they are too many to be a help.
+std::vector<std::string> relatives(std::string_view family, std::string_view name,
+                                   const std::vector<std::string>& candidates) {
+  if (family.size() == name.size() || family.size() < kShortestFamily ||
+      name.size() > kLongestComparedName)
+    return {};
+  std::vector<std::string> out = completions(family, candidates);
+  if (out.size() > kMostCompletions) out.clear();
+  return out;
+}
+
+/// `"a", "b" or "c"`.
+std::string alternatives(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    text += fmt::format("{}\"{}\"", i == 0 ? "" : i + 1 < names.size() ? ", " : " or ", names[i]);
+  return text;
 }
 
 }  // namespace
 
 std::string place_message(std::string_view file, Position at, std::string_view key,
                           std::string_view what) {
-  std::string out = escaped(file);
+  std::string out = printable(file);
   if (at.line > 0) out += fmt::format(":{}:{}", at.line, at.column);
   if (!out.empty()) out += ": ";
-  if (!key.empty()) out += escaped(key) + ": ";
-  return out + escaped(what);
+  if (!key.empty()) out += printable(key) + ": ";
+  return out + printable(what);
 }
 
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates) {
@@ -100,13 +110,16 @@ bool is_slip(std::string_view name, std::string_view meant) {
 }
 
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates) {
+  std::vector<std::string> meant;
   const std::string nearest = nearest_name(name, candidates);
-  const std::vector<std::string> longer =
-      nearest.size() > name.size() ? completions(name, candidates) : std::vector<std::string>{};
-  if (longer.size() >= 2 && longer.size() <= kMostCompletions)
-    return fmt::format(", did you mean {} or {}?",
-                       fmt::join(longer.begin(), longer.end() - 1, ", "), longer.back());
-  return nearest.empty() ? std::string{} : fmt::format(", did you mean \"{}\"?", nearest);
+  if (nearest.size() > name.size()) meant = completions(name, candidates);
+  // A candidate that is a mere beginning of the family ("a10" of "a100-80gb") is a poor guess.
+  const std::string family = lower(name.substr(0, name.find('-')));
+  if (nearest.size() < family.size() && family.starts_with(lower(nearest)))
+    meant = relatives(family, name, candidates);
+  if (meant.empty() || meant.size() > kMostCompletions)
+    meant = nearest.empty() ? std::vector<std::string>{} : std::vector{nearest};
+  return meant.empty() ? std::string{} : fmt::format(", did you mean {}?", alternatives(meant));
 }
 
 std::string list_of(const std::vector<std::string>& names) {
@@ -120,8 +133,7 @@ std::string list_of(const std::vector<std::string>& names) {
 
 std::string in_quotes(std::string_view text) {
   constexpr std::size_t kShown = 60;
-  const bool cut = text.size() > kShown;
-  return fmt::format("\"{}{}\"", escaped(text.substr(0, kShown)), cut ? "..." : "");
+  return fmt::format("\"{}\"", printable(shortened(text, kShown)));
 }
 
 }  // namespace roofcast

@@ -33,7 +33,8 @@ class IoError : public std::runtime_error {
 };
 
 /// "file:line:column: key: what", leaving out the parts that are empty. Control characters of `key`
-/// and `what` (which may quote hostile input) are escaped, so that the message stays one line.
+/// and `what` (which may quote hostile input) are escaped by `printable`, so that the message stays
+/// one line.
 std::string place_message(std::string_view file, Position at, std::string_view key,
                           std::string_view what);
 
@@ -44,8 +45,8 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
 /// Whether `name` is `meant` with a slip of the keys: one edit apart, or two in a longer name.
 bool is_slip(std::string_view name, std::string_view meant);
 
-/// ", did you mean \"x\"?", or "x", "y" or "z" when `name` is the beginning of a few, or, when no
-/// candidate is near, an empty text.
+/// ", did you mean \"x\"?", or "x", "y" or "z" when `name` is the beginning of a few or shares the
+/// part before its first "-" with a few, or, when no candidate is near, an empty text.
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates);
 
 /// "a, b, c": the first dozen of `names`, with "... (N in all)" when there are more.

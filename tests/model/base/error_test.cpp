@@ -24,6 +24,8 @@ TEST_CASE("a message about hostile text stays one line of printable characters")
 
 TEST_CASE("long text is shown by its beginning") {
   CHECK(in_quotes(std::string(60, 'a')) == "\"" + std::string(60, 'a') + "\"");
+  // A character of two bytes at 59 and 60 is left out whole.
+  CHECK(in_quotes(std::string(59, 'a') + "\xC3\xA9z") == "\"" + std::string(59, 'a') + "...\"");
   CHECK(in_quotes(std::string(61, 'a')) == "\"" + std::string(60, 'a') + "...\"");
 }
 
@@ -51,6 +53,22 @@ TEST_CASE("a name that begins a few candidates is answered with all of them") {
   // Six say too little.
   CHECK(did_you_mean("qwen", {"qwen1", "qwen2", "qwen3", "qwen4", "qwen5", "qwen6"}) ==
         ", did you mean \"qwen1\"?");
+}
+
+TEST_CASE("a name whose family is known is answered with the family, not with a shorter name") {
+  const std::vector<std::string> a100 = {"a10", "a100-pcie-40gb", "a100-pcie-80gb", "a100-sxm-40gb",
+                                         "a100-sxm-80gb"};
+  CHECK(did_you_mean("a100-80gb", a100) ==
+        ", did you mean \"a100-pcie-40gb\", \"a100-pcie-80gb\", \"a100-sxm-40gb\" or "
+        "\"a100-sxm-80gb\"?");
+  CHECK(did_you_mean("tpu-x9000", {"t4", "tpu-v4", "tpu-v5e"}) ==
+        ", did you mean \"tpu-v4\" or \"tpu-v5e\"?");
+  // A slip in one letter is still a slip, two letters are no family, six members say too little.
+  CHECK(did_you_mean("rtx-4091", {"rtx-4080", "rtx-4090"}) == ", did you mean \"rtx-4090\"?");
+  CHECK(did_you_mean("h200-141gb", {"h200", "h200-nvl"}) == ", did you mean \"h200\"?");
+  CHECK(did_you_mean("l4-longname", {"l4x-1", "l4y-1"}).empty());
+  CHECK(
+      did_you_mean("gpt-zzzzzzzz", {"gpt-1", "gpt-2", "gpt-3", "gpt-4", "gpt-5", "gpt-6"}).empty());
 }
 
 TEST_CASE("nothing near, nothing said") {
