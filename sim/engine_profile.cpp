@@ -10,8 +10,7 @@ namespace {
 Seconds seconds_or_zero(SpecReader& reader, std::string_view key) {
   reader.accept(key);
   if (!reader.has(key)) return {};
-  // Zero is a statement here ("this engine has none"), so the lower bound is inclusive.
-  return {reader.quantity(key, {"s"}, -1e-30, 10.0)};
+  return {reader.quantity(key, {"s"}, {.min = 0.0, .max = 10.0})};
 }
 
 }  // namespace
@@ -40,8 +39,7 @@ EngineProfile read_engine(const Document& document) {
 std::vector<std::string> engine_names() { return catalogue_names(embedded_engines(), "engines"); }
 
 Document find_engine(const std::string& name) {
-  if (name.ends_with(".yaml") || name.find('/') != std::string::npos)
-    return parse_yaml(read_text_file(name), name);
+  if (names_a_file(name, engine_names())) return read_spec_file(name);
   return find_catalogue_file(embedded_engines(), "engines", "engine", name);
 }
 

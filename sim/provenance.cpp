@@ -52,8 +52,8 @@ std::vector<ProvenanceRow> provenance_of(const Machine& machine) {
                       format_si(spec.peaks[i]->value.value, "FLOP/s"),
                       source_text(*spec.peaks[i])});
   for (const Link& link : spec.links)
-    rows.push_back({"hardware.links." + link.name, format_si(link.bandwidth.value.value, "B/s"),
-                    source_text(link.bandwidth)});
+    rows.push_back({"hardware.links." + link.name + ".bandwidth",
+                    format_si(link.bandwidth.value.value, "B/s"), source_text(link.bandwidth)});
   rows.push_back(calibration_row(machine));
   return rows;
 }

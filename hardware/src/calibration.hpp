@@ -17,7 +17,7 @@ namespace roofcast {
 /// Constants of one primitive as fitted to measurements on one machine. Absent constants fall back
 /// to the generation's share of the peak; absent times are zero. Times as in `Ceiling`.
 struct CalibratedPrimitive {
-  std::string name;  // "read", "gemm_bf16", "attention_fp8", "barrier", "copy", ...
+  std::string name;  // "read", "gemm_bf16", "attention_fp8", "barrier", ...
   std::optional<BytesPerSecond> bandwidth;
   std::optional<FlopsPerSecond> flops;
   std::optional<Seconds> t0;        // launched on a stream; on CPUs the whole fixed time
@@ -73,7 +73,7 @@ struct AllReduceConstants {
 
 /// What `roofcast calibrate` measures and writes, or a committed fit.
 struct Calibration {
-  std::string device_kind;  // "cpu", "cuda"
+  std::string device_kind;  // "cpu", "cuda", ...
   Provenance provenance;
   std::vector<CalibratedPrimitive> primitives;  // names are unique
   std::optional<ReferenceRates> reference;
@@ -95,7 +95,7 @@ const CalibratedPrimitive* find_primitive(const Calibration& calibration, Primit
 Calibration read_calibration(const Document& document);
 
 /// The text of a calibrated file with `machine` in it as an inline spec. Reading it back gives
-/// equal values. Throws std::invalid_argument for a calibration without device or date.
+/// equal values. Throws std::invalid_argument for a calibration without device, date or primitives.
 std::string write_calibration_yaml(const Calibration& calibration, const MachineSpec& machine);
 
 /// The same with the machine as a name of the catalogue.

@@ -1,43 +1,43 @@
 #include <fmt/format.h>
 
 #include "hardware/src/calibration.hpp"
+#include "hardware/src/limits.hpp"
 #include "model/base/spec_reader.hpp"
 
 namespace roofcast {
 namespace {
 
 template <typename Q>
-std::optional<Q> optional_quantity(SpecReader& reader, std::string_view key,
-                                   std::string_view unit) {
-  const auto amount = reader.optional_quantity(key, {unit});
+std::optional<Q> optional_quantity(SpecReader& reader, std::string_view key, std::string_view unit,
+                                   QuantityRange range) {
+  const auto amount = reader.optional_quantity(key, {unit}, range);
   return amount ? std::optional(Q{*amount}) : std::nullopt;
 }
 
-/// An optional time that may be zero, as fitted terms often are.
 std::optional<Seconds> optional_time(SpecReader& reader, std::string_view key) {
-  reader.accept(key);
-  if (!reader.has(key)) return std::nullopt;
-  constexpr double kJustBelowZero = -1e-300;
-  return Seconds{reader.quantity(key, {"s"}, kJustBelowZero, 1e6)};
+  return optional_quantity<Seconds>(reader, key, "s", kKernelTimeRange);
 }
 
 CalibratedPrimitive read_primitive(SpecReader reader, const std::string& name) {
   CalibratedPrimitive primitive;
   primitive.name = name;
-  primitive.bandwidth = optional_quantity<BytesPerSecond>(reader, "bandwidth", "B/s");
-  primitive.flops = optional_quantity<FlopsPerSecond>(reader, "flops", "FLOP/s");
+  primitive.bandwidth =
+      optional_quantity<BytesPerSecond>(reader, "bandwidth", "B/s", kByteRateRange);
+  primitive.flops =
+      optional_quantity<FlopsPerSecond>(reader, "flops", "FLOP/s", kOperationRateRange);
   primitive.t0 = optional_time(reader, "t0");
   primitive.t0_graph = optional_time(reader, "t0_graph");
   primitive.c_k = optional_time(reader, "c_k");
   primitive.c1 = optional_time(reader, "c1");
   primitive.c2 = optional_time(reader, "c2");
   primitive.c_mla = optional_time(reader, "c_mla");
-  primitive.io_bandwidth = optional_quantity<BytesPerSecond>(reader, "io_bandwidth", "B/s");
+  primitive.io_bandwidth =
+      optional_quantity<BytesPerSecond>(reader, "io_bandwidth", "B/s", kByteRateRange);
   primitive.low = reader.optional_number("low", 0.01, 1.0).value_or(1.0);
   primitive.high = reader.optional_number("high", 1.0, 100.0).value_or(1.0);
   primitive.points = reader.integer_or("points", 0);
-  primitive.min_bytes = optional_quantity<Bytes>(reader, "min_bytes", "B");
-  primitive.max_bytes = optional_quantity<Bytes>(reader, "max_bytes", "B");
+  primitive.min_bytes = optional_quantity<Bytes>(reader, "min_bytes", "B", kWorkingSetRange);
+  primitive.max_bytes = optional_quantity<Bytes>(reader, "max_bytes", "B", kWorkingSetRange);
   if (primitive.min_bytes && primitive.max_bytes && *primitive.min_bytes > *primitive.max_bytes)
     reader.fail("min_bytes", "expected at most max_bytes");
   reader.reject_unknown_keys();
@@ -63,28 +63,44 @@ Provenance read_provenance(SpecReader reader) {
 }
 
 CacheRead read_cache_read(SpecReader reader) {
-  const CacheRead cache{.size = {reader.quantity("size", "B")},
-                        .bandwidth = {reader.quantity("bandwidth", "B/s")}};
+  const CacheRead cache{.size = {reader.quantity("size", {"B"}, kCacheRange)},
+                        .bandwidth = {reader.quantity("bandwidth", {"B/s"}, kByteRateRange)}};
   reader.reject_unknown_keys();
   return cache;
 }
 
 ReferenceRates read_reference(SpecReader reader) {
-  const ReferenceRates rates{.read = {reader.quantity("read", "B/s")},
-                             .dot = {reader.quantity("dot", "FLOP/s")}};
+  const ReferenceRates rates{.read = {reader.quantity("read", {"B/s"}, kByteRateRange)},
+                             .dot = {reader.quantity("dot", {"FLOP/s"}, kOperationRateRange)}};
   reader.reject_unknown_keys();
   return rates;
 }
 
 AllReduceConstants read_all_reduce(SpecReader reader) {
-  const AllReduceConstants constants{.a1 = {reader.quantity("a1", "s")},
+  const AllReduceConstants constants{.a1 = {reader.quantity("a1", {"s"}, kKernelTimeRange)},
                                      .b1 = optional_time(reader, "b1").value_or(Seconds{}),
-                                     .w1 = {reader.quantity("w1", "B/s")},
-                                     .a2 = {reader.quantity("a2", "s")},
+                                     .w1 = {reader.quantity("w1", {"B/s"}, kByteRateRange)},
+                                     .a2 = {reader.quantity("a2", {"s"}, kKernelTimeRange)},
                                      .b2 = optional_time(reader, "b2").value_or(Seconds{}),
-                                     .w2 = {reader.quantity("w2", "B/s")}};
+                                     .w2 = {reader.quantity("w2", {"B/s"}, kByteRateRange)}};
   reader.reject_unknown_keys();
   return constants;
+}
+
+/// Each kernel that costs are known for, alone or for one format, and what is measured for the
+/// record. A fit under another name would be left unused, so others are refused.
+std::vector<CalibratedPrimitive> read_primitives(SpecReader reader) {
+  for (const std::string_view base : kPrimitiveNames) {
+    reader.accept(base);
+    for (const std::string_view format : kComputeFormatNames)
+      reader.accept(fmt::format("{}_{}", base, format));
+  }
+  reader.accept("barrier");
+  reader.reject_unknown_keys();
+  std::vector<CalibratedPrimitive> primitives;
+  for (const std::string& name : reader.keys())
+    primitives.push_back(read_primitive(reader.child(name), name));
+  return primitives;
 }
 
 }  // namespace
@@ -116,9 +132,8 @@ Calibration read_calibration(const Document& document) {
   calibration.device_kind = reader.string("calibration");
   reader.accept("machine");
   calibration.provenance = read_provenance(reader.child("provenance"));
-  SpecReader primitives = reader.child("primitives");
-  for (const std::string& name : primitives.keys())
-    calibration.primitives.push_back(read_primitive(primitives.child(name), name));
+  calibration.primitives = read_primitives(reader.child("primitives"));
+  if (calibration.primitives.empty()) reader.fail("primitives", "expected at least one primitive");
   if (auto reference = reader.optional_child("reference"))
     calibration.reference = read_reference(*reference);
   if (auto cache = reader.optional_child("cache_read"))

@@ -81,10 +81,11 @@ std::string all_reduce_text(const AllReduceConstants& constants) {
 std::string write(const Calibration& calibration, std::string_view machine_part) {
   if (calibration.provenance.device.empty() || calibration.provenance.date.empty())
     throw std::invalid_argument("a calibration needs the device and the date in its provenance");
-  std::string text = fmt::format("schema: 1\ncalibration: {}\n{}{}primitives:{}\n",
+  if (calibration.primitives.empty())
+    throw std::invalid_argument("a calibration needs at least one primitive");
+  std::string text = fmt::format("schema: 1\ncalibration: {}\n{}{}primitives:\n",
                                  yaml_quoted(calibration.device_kind), machine_part,
-                                 provenance_text(calibration.provenance),
-                                 calibration.primitives.empty() ? " {}" : "");
+                                 provenance_text(calibration.provenance));
   for (const CalibratedPrimitive& primitive : calibration.primitives)
     text += fmt::format("  {}: {}\n", primitive.name, primitive_text(primitive));
   if (calibration.reference)

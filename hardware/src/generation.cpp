@@ -6,6 +6,7 @@
 #include <map>
 
 #include "hardware/src/data_files.hpp"
+#include "hardware/src/limits.hpp"
 #include "model/base/spec_reader.hpp"
 
 namespace roofcast {
@@ -79,7 +80,7 @@ class GenerationsReader {
 
   static double share(SpecReader& row, std::string_view key) { return row.number(key, 1e-3, 1.0); }
   static Seconds time_or_zero(SpecReader& row, std::string_view key) {
-    return {row.optional_quantity(key, {"s"}).value_or(0.0)};
+    return {row.optional_quantity(key, {"s"}, kKernelTimeRange).value_or(0.0)};
   }
 
   PrimitiveDefaults primitive(SpecReader row) {
@@ -103,19 +104,19 @@ class GenerationsReader {
   }
 
   void read_launch(SpecReader row, Generation& result) {
-    result.launch_stream = {row.quantity("stream", "s")};
-    result.launch_graph = {row.quantity("graph", "s")};
+    result.launch_stream = {row.quantity("stream", {"s"}, kKernelTimeRange)};
+    result.launch_graph = {row.quantity("graph", {"s"}, kKernelTimeRange)};
     origin(row);
     row.reject_unknown_keys();
   }
 
   AllReduceDefaults all_reduce(SpecReader row) {
     AllReduceDefaults result;
-    result.a1 = {row.quantity("a1", "s")};
-    result.b1 = {row.quantity("b1", "s")};
+    result.a1 = {row.quantity("a1", {"s"}, kKernelTimeRange)};
+    result.b1 = {row.quantity("b1", {"s"}, kKernelTimeRange)};
     result.w1 = share(row, "w1");
-    result.a2 = {row.quantity("a2", "s")};
-    result.b2 = {row.quantity("b2", "s")};
+    result.a2 = {row.quantity("a2", {"s"}, kKernelTimeRange)};
+    result.b2 = {row.quantity("b2", {"s"}, kKernelTimeRange)};
     result.w2 = share(row, "w2");
     result.origin = origin(row);
     row.reject_unknown_keys();

@@ -6,7 +6,9 @@
 
 #include "hardware/src/data_files.hpp"
 #include "hardware/src/machine_reader.hpp"
+#include "model/base/catalogue_files.hpp"
 #include "model/base/error.hpp"
+#include "model/base/spec_reader.hpp"
 
 namespace roofcast {
 namespace {
@@ -15,9 +17,8 @@ constexpr std::string_view kNominal = "nominal/";
 constexpr std::string_view kCalibrated = "calibrated/";
 
 bool is_path(std::string_view text) {
-  if (text.ends_with(".yaml") || text.ends_with(".yml") || text.ends_with(".json")) return true;
-  return text.find('/') != std::string_view::npos && !text.starts_with(kNominal) &&
-         !text.starts_with(kCalibrated);
+  return !text.starts_with(kNominal) && !text.starts_with(kCalibrated) &&
+         names_a_file(std::string(text), list_machines());
 }
 
 bool contains(const std::vector<std::string>& names, std::string_view name) {
@@ -47,16 +48,22 @@ HardwareFiles split(Document document) {
   return files;
 }
 
-Document path_document(std::string_view path) {
-  const std::string file(path);
-  const std::string text = read_text_file(file);
-  return path.ends_with(".json") ? parse_json(text, file) : parse_yaml(text, file);
+/// Refuses the fit of one kind of processor with the data sheet of another.
+void check_kind(const Document& document, const Calibration& calibration, MachineKind kind) {
+  const bool fits = calibration.device_kind == "cpu"
+                        ? kind == MachineKind::cpu || kind == MachineKind::soc
+                        : kind != MachineKind::cpu;
+  if (fits) return;
+  SpecReader(document.root, document.file)
+      .fail("calibration", fmt::format("expected the calibration of a machine of kind {}, got {}",
+                                       kMachineKindNames[static_cast<std::size_t>(kind)],
+                                       in_quotes(calibration.device_kind)));
 }
 
 }  // namespace
 
 HardwareFiles find_hardware(std::string_view name_or_path) {
-  if (is_path(name_or_path)) return split(path_document(name_or_path));
+  if (is_path(name_or_path)) return split(read_spec_file(std::string(name_or_path)));
   if (name_or_path.starts_with(kNominal))
     return split(machine_file(std::string(name_or_path.substr(kNominal.size()))));
   if (name_or_path.starts_with(kCalibrated))
@@ -72,7 +79,10 @@ Machine read_hardware(const HardwareFiles& files) {
   machine.spec = read_machine(files.machine, generation_names(generations));
   for (const Generation& generation : generations)
     if (generation.name == machine.spec.generation) machine.generation = generation;
-  if (files.calibration) machine.calibration = read_calibration(*files.calibration);
+  if (files.calibration) {
+    machine.calibration = read_calibration(*files.calibration);
+    check_kind(*files.calibration, *machine.calibration, machine.spec.kind);
+  }
   return machine;
 }
 

@@ -27,8 +27,8 @@ struct HardwareFiles {
 };
 
 /// Finds what `name_or_path` means:
-///   a path (with a "/" that is no known folder prefix, or ending in .yaml, .yml or .json) to a
-///   machine file or to a calibrated file;
+///   a path (see `names_a_file`; a known folder prefix is none) to a machine file or to a
+///   calibrated file;
 ///   "calibrated/NAME": the calibrated file of that name; "nominal/NAME": the machine file;
 ///   "NAME": the calibrated file if there is one, else the machine file.
 /// A calibrated file's `machine:` is an inline spec or the name of a machine file. Files in

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "hardware/src/generation.hpp"
+#include "hardware/src/limits.hpp"
 #include "model/base/spec_reader.hpp"
 
 namespace roofcast {
@@ -16,8 +17,6 @@ using Units = std::initializer_list<std::string_view>;
 /// `sources:` of the file: short key -> title and URL.
 using Sources = std::map<std::string, std::string, std::less<>>;
 
-constexpr double kMaxBytes = 1e18;
-constexpr double kMaxRate = 1e24;
 /// Capacity as sold may count GB where the driver counts GiB, but not more than that.
 constexpr double kGibPerGb = 1.0737418240001;
 
@@ -43,7 +42,7 @@ class MachineReader {
     machine.released = reader_.optional_string("released").value_or("");
     machine.compute_units = compute_units();
     if (auto clock = reader_.optional_child("clock"))
-      machine.clock = quantity<Hertz>(*clock, {"Hz"}, 1e11);
+      machine.clock = quantity<Hertz>(*clock, {"Hz"}, kClockRange);
     read_memory(machine);
     read_peaks(machine);
     read_cache(machine);
@@ -89,13 +88,13 @@ class MachineReader {
   }
 
   template <typename Q>
-  Sourced<Q> quantity(SpecReader value, Units units, double max) {
-    const Q amount{value.quantity("value", units, 0.0, max)};
+  Sourced<Q> quantity(SpecReader value, Units units, QuantityRange range) {
+    const Q amount{value.quantity("value", units, range)};
     return sourced(value, amount);
   }
 
   Sourced<double> watts(SpecReader value) {
-    const double amount = value.quantity("value", {"W"}, 0.0, 1e7);
+    const double amount = value.quantity("value", {"W"}, kPowerRange);
     return sourced(value, amount);
   }
 
@@ -109,13 +108,13 @@ class MachineReader {
     for (SpecReader& tier : reader_.children("memory")) {
       MemoryTier memory;
       memory.name = tier.string("name");
-      memory.capacity = quantity<Bytes>(tier.child("capacity"), {"B"}, kMaxBytes);
+      memory.capacity = quantity<Bytes>(tier.child("capacity"), {"B"}, kMemoryRange);
       if (auto usable = tier.optional_child("usable_capacity")) {
-        memory.usable_capacity = quantity<Bytes>(*usable, {"B"}, kMaxBytes);
+        memory.usable_capacity = quantity<Bytes>(*usable, {"B"}, kMemoryRange);
         if (memory.usable() > memory.capacity.value * kGibPerGb)
           tier.fail("usable_capacity", "expected no more than the capacity counted in GiB");
       }
-      memory.bandwidth = quantity<BytesPerSecond>(tier.child("bandwidth"), {"B/s"}, kMaxRate);
+      memory.bandwidth = quantity<BytesPerSecond>(tier.child("bandwidth"), {"B/s"}, kByteRateRange);
       tier.reject_unknown_keys();
       machine.memory.push_back(std::move(memory));
     }
@@ -132,8 +131,9 @@ class MachineReader {
       auto peak = compute.optional_child(key);
       if (!peak) continue;
       const bool integer = key.starts_with("int");
-      machine.peaks[i] = integer ? quantity<FlopsPerSecond>(*peak, {"OP/s", "FLOP/s"}, kMaxRate)
-                                 : quantity<FlopsPerSecond>(*peak, {"FLOP/s"}, kMaxRate);
+      machine.peaks[i] =
+          integer ? quantity<FlopsPerSecond>(*peak, {"OP/s", "FLOP/s"}, kOperationRateRange)
+                  : quantity<FlopsPerSecond>(*peak, {"FLOP/s"}, kOperationRateRange);
     }
     compute.reject_unknown_keys();
     const auto has = [&](ComputeFormat format) {
@@ -147,9 +147,9 @@ class MachineReader {
     auto cache = reader_.optional_child("cache");
     if (!cache) return;
     if (auto size = cache->optional_child("l2"))
-      machine.cache.size = quantity<Bytes>(*size, {"B"}, kMaxBytes);
+      machine.cache.size = quantity<Bytes>(*size, {"B"}, kCacheRange);
     if (auto bandwidth = cache->optional_child("l2_bandwidth"))
-      machine.cache.bandwidth = quantity<BytesPerSecond>(*bandwidth, {"B/s"}, kMaxRate);
+      machine.cache.bandwidth = quantity<BytesPerSecond>(*bandwidth, {"B/s"}, kByteRateRange);
     cache->reject_unknown_keys();
   }
 
@@ -159,7 +159,7 @@ class MachineReader {
       Link link;
       link.name = entry.string("name");
       link.scope = static_cast<LinkScope>(entry.choice("scope", names_of(kLinkScopeNames)));
-      link.bandwidth = quantity<BytesPerSecond>(entry.child("bandwidth"), {"B/s"}, kMaxRate);
+      link.bandwidth = quantity<BytesPerSecond>(entry.child("bandwidth"), {"B/s"}, kByteRateRange);
       if (const auto devices = entry.optional_integer("max_devices", 2, 1 << 20))
         link.max_devices = static_cast<int>(*devices);
       entry.reject_unknown_keys();
@@ -170,7 +170,7 @@ class MachineReader {
   void read_price(MachineSpec& machine) {
     auto price = reader_.optional_child("price");
     if (!price) return;
-    machine.price = Price{.usd_per_hour = price->quantity("value", {"USD/h"}, 0.0, 1e6),
+    machine.price = Price{.usd_per_hour = price->quantity("value", {"USD/h"}, kPriceRange),
                           .date = price->string("date"),
                           .source = source(*price)};
     price->reject_unknown_keys();

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
@@ -23,6 +25,9 @@ std::filesystem::path user_folder(std::string_view folder) {
                                           : std::filesystem::path(root) / folder;
 }
 
+constexpr std::array<std::string_view, 5> kFileEndings = {".yaml", ".yml", ".json", ".gguf",
+                                                          ".safetensors"};
+
 bool is_entry_name(std::string_view name) {
   return !name.empty() && name.size() <= kLongestName && name.find('/') == std::string_view::npos &&
          name != "generations";
@@ -43,6 +48,20 @@ std::vector<std::string> catalogue_names(std::span<const EmbeddedFile> embedded,
       if (entry.extension() == kExtension && is_entry_name(entry.stem().string()))
         names.insert(entry.stem().string());
   return {names.begin(), names.end()};
+}
+
+Document read_spec_file(const std::string& path) {
+  const std::string text = read_text_file(path);
+  return path.ends_with(".json") ? parse_json(text, path) : parse_yaml(text, path);
+}
+
+bool names_a_file(const std::string& text, const std::vector<std::string>& names) {
+  if (text.find('/') != std::string::npos) return true;
+  for (const std::string_view ending : kFileEndings)
+    if (text.ends_with(ending)) return true;
+  std::error_code error;
+  return std::find(names.begin(), names.end(), text) == names.end() &&
+         std::filesystem::exists(text, error);
 }
 
 Document find_catalogue_file(std::span<const EmbeddedFile> embedded, std::string_view folder,

@@ -20,4 +20,11 @@ std::vector<std::string> catalogue_names(std::span<const EmbeddedFile> embedded,
 Document find_catalogue_file(std::span<const EmbeddedFile> embedded, std::string_view folder,
                              std::string_view what, const std::string& name);
 
+/// Reads a spec from a file: JSON by its ending, else YAML.
+Document read_spec_file(const std::string& path);
+
+/// The one rule of what an option names: a file when the text has a "/" or the ending of a spec or
+/// model file, and also when no entry of `names` is called so but a file or folder is.
+bool names_a_file(const std::string& text, const std::vector<std::string>& names);
+
 }  // namespace roofcast

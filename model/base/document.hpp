@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,6 +25,8 @@ struct Value {
   std::string scalar = {};
   std::vector<Value> items = {};                            // of a sequence
   std::vector<std::pair<std::string, Value>> members = {};  // of a map, in file order
+  /// What to blame in place of the file, "--set model.max_context"; null for what the file holds.
+  std::shared_ptr<const std::string> origin = {};
 
   bool is_null() const { return kind == Kind::null; }
   bool is_scalar() const { return kind == Kind::scalar; }
@@ -65,7 +68,10 @@ std::string read_text_file(const std::string& path, std::size_t max_bytes = kMax
 
 /// Sets `dotted.key` (sequence items by index or by their `name`: "layers.0.count",
 /// "memory.hbm3.bandwidth") to `text`, parsed as YAML; creates missing maps. Throws SpecError when
-/// the path runs through a scalar or out of a sequence.
-void set_value(Document& document, std::string_view dotted_key, std::string_view text);
+/// the path runs through a scalar or out of a sequence. `scope` ("model") is the part of the option
+/// before the key, for messages. Returns the key that was set in its one spelling: items by their
+/// names where they have one, without the ".value" of a sourced value.
+std::string set_value(Document& document, std::string_view dotted_key, std::string_view text,
+                      std::string_view scope = {});
 
 }  // namespace roofcast

@@ -14,6 +14,15 @@ std::string_view trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
+/// Bytes and operations are counted: a thousandth of one is a slip for a million.
+bool is_counted(std::string_view unit) {
+  return unit.starts_with("B") || unit.starts_with("FLOP") || unit.starts_with("OP");
+}
+
+bool takes(std::string_view unit, const Prefix& prefix) {
+  return prefix.factor >= 1.0 || !is_counted(unit);
+}
+
 /// Four significant digits without trailing zeros: 3.35, 989.4, 20.
 std::string four_digits(double value) { return fmt::format("{:.4g}", value); }
 
@@ -46,7 +55,7 @@ std::optional<double> parse_quantity(std::string_view text, std::string_view uni
   if (unit.empty()) return std::nullopt;
   for (const Prefix& prefix : kPrefixes) {
     if (rest.size() != prefix.symbol.size() + unit.size()) continue;
-    if (rest.starts_with(prefix.symbol) && rest.ends_with(unit)) {
+    if (rest.starts_with(prefix.symbol) && rest.ends_with(unit) && takes(unit, prefix)) {
       const double value = parsed->number * prefix.factor;
       return std::isfinite(value) ? std::optional(value) : std::nullopt;
     }
@@ -58,7 +67,7 @@ std::string format_si(double value, std::string_view unit) {
   // Rounding to four digits may carry 999.96 to 1000, which belongs to the next prefix.
   const double rounded = std::abs(value) * (1.0 + 5e-5);
   if (rounded == 0.0) return fmt::format("0 {}", unit);
-  Prefix best = rounded < 1.0 ? Prefix{"n", 1e-9} : Prefix{"", 1.0};
+  Prefix best = rounded < 1.0 && !is_counted(unit) ? Prefix{"n", 1e-9} : Prefix{"", 1.0};
   for (const Prefix& prefix : kPrefixes)
     if (!prefix.symbol.ends_with('i') && prefix.factor <= rounded && prefix.factor > best.factor)
       best = prefix;

@@ -33,14 +33,17 @@ inline constexpr std::array kPrefixes = {
 
 /// Parses "4.8 TB/s" with unit "B/s" to 4.8e12. Empty when number, prefix or unit does not fit.
 /// The number must be finite and written in decimal ("1e3" is fine); blanks around the parts are
-/// allowed. An empty `unit` accepts a plain number with an optional decimal prefix-free form only.
+/// allowed. There are no parts of a byte or an operation: "3.35 mB/s" is a slip for MB/s, so units
+/// of those take no prefix below 1. An empty `unit` accepts a plain number with an optional decimal
+/// prefix-free form only.
 std::optional<double> parse_quantity(std::string_view text, std::string_view unit);
 
 /// Parses a finite decimal number that fills `text` whole (no hex, no inf, no nan, no blanks).
 std::optional<double> parse_number(std::string_view text);
 
 /// "3.35 TB/s" for (3.35e12, "B/s"): four significant digits and the largest decimal prefix that
-/// keeps the number at or above 1. Zero prints without prefix.
+/// keeps the number at or above 1, of those that `parse_quantity` takes. Zero prints without
+/// prefix.
 std::string format_si(double value, std::string_view unit);
 
 /// "79.18 GiB" for 85019000000: like `format_si`, in powers of 1024, for capacities.

@@ -46,8 +46,14 @@ std::string describe(const Value& value) {
 SpecReader::SpecReader(const Value& node, std::string file, std::string path)
     : node_(&node), file_(std::move(file)), path_(std::move(path)) {
   if (!node.is_map())
-    throw SpecError(place_message(file_, node.at, path_,
-                                  fmt::format("expected a map, got {}", describe(node))));
+    throw SpecError(about(node, path_, fmt::format("expected a map, got {}", describe(node))));
+}
+
+std::string SpecReader::about(const Value& value, std::string_view key,
+                              std::string_view what) const {
+  if (value.origin == nullptr) return place_message(file_, value.at, key, what);
+  // Inside a list or map that was set, the key says which part; of a scalar the option says it all.
+  return place_message(*value.origin, value.at, value.at.line > 0 ? key : "", what);
 }
 
 std::string SpecReader::dotted(std::string_view key) const {
@@ -56,8 +62,7 @@ std::string SpecReader::dotted(std::string_view key) const {
 
 void SpecReader::fail(std::string_view key, std::string_view what) const {
   const Value* found = find(key);
-  throw SpecError(
-      place_message(file_, found != nullptr ? found->at : node_->at, dotted(key), what));
+  throw SpecError(about(found != nullptr ? *found : *node_, dotted(key), what));
 }
 
 const Value* SpecReader::find(std::string_view key) const {
@@ -95,8 +100,8 @@ const Value& SpecReader::value(std::string_view key) {
       if (known_.contains(name)) continue;
       if (++compared > kMostCompared) break;
       if (nearest_name(name, {std::string(key)}).empty()) continue;
-      throw SpecError(place_message(file_, value.at, dotted(name),
-                                    fmt::format("unknown key, did you mean \"{}\"?", key)));
+      throw SpecError(
+          about(value, dotted(name), fmt::format("unknown key, did you mean \"{}\"?", key)));
     }
     fail(key, "missing, expected this key");
   }
@@ -150,17 +155,16 @@ FormatId SpecReader::format(std::string_view key) {
 }
 
 double SpecReader::quantity(std::string_view key, std::initializer_list<std::string_view> units,
-                            double above, double max) {
+                            QuantityRange range) {
   const std::string expected =
       fmt::format("a quantity in {} such as \"1.5 G{}\"", fmt::join(units, " or "), *units.begin());
   const Value& found = scalar(key, expected);
   for (const std::string_view unit : units) {
     const auto amount = parse_quantity(found.scalar, unit);
     if (!amount) continue;
-    if (*amount <= above || *amount > max)
-      fail(key, fmt::format("expected a quantity above {} and at most {}, got {}",
-                            above == 0.0 ? "0" : format_si(above, unit), format_si(max, unit),
-                            in_quotes(found.scalar)));
+    if (*amount < range.min || *amount > range.max)
+      fail(key, fmt::format("expected a quantity from {} to {}, got {}", format_si(range.min, unit),
+                            format_si(range.max, unit), in_quotes(found.scalar)));
     return *amount;
   }
   fail(key, fmt::format("expected {}, got {}", expected, in_quotes(found.scalar)));
@@ -193,9 +197,10 @@ std::optional<double> SpecReader::optional_number(std::string_view key, double m
 }
 
 std::optional<double> SpecReader::optional_quantity(std::string_view key,
-                                                    std::initializer_list<std::string_view> units) {
+                                                    std::initializer_list<std::string_view> units,
+                                                    QuantityRange range) {
   accept(key);
-  return has(key) ? std::optional(quantity(key, units)) : std::nullopt;
+  return has(key) ? std::optional(quantity(key, units, range)) : std::nullopt;
 }
 
 std::int64_t SpecReader::integer_or(std::string_view key, std::int64_t fallback, std::int64_t min,
@@ -234,9 +239,8 @@ std::vector<SpecReader> SpecReader::children(std::string_view key) {
 void SpecReader::reject_unknown_keys() const {
   for (const auto& [name, value] : node_->members) {
     if (known_.contains(name)) continue;
-    throw SpecError(
-        place_message(file_, value.at, dotted(name),
-                      fmt::format("unknown key{}", did_you_mean(name, known_in_order_))));
+    throw SpecError(about(value, dotted(name),
+                          fmt::format("unknown key{}", did_you_mean(name, known_in_order_))));
   }
 }
 

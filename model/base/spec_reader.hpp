@@ -19,6 +19,13 @@ namespace roofcast {
 /// No count in any spec comes near this; larger ones are typing errors or attacks.
 inline constexpr std::int64_t kMaxCount = std::int64_t{1} << 40;
 
+/// What a quantity may be, in its base unit, both ends included. Every reader states one: a value
+/// far outside what exists is a slip of the prefix, and extreme ones overflow the arithmetic.
+struct QuantityRange {
+  double min;
+  double max;
+};
+
 /// Strict cursor over one map of a document. Every read names the key, checks type and range, and
 /// is remembered; `reject_unknown_keys` then refuses what nobody asked for, so that a misspelt key
 /// never becomes a silent default. All errors are SpecError with file, line, column, dotted key.
@@ -40,10 +47,9 @@ class SpecReader {
   double number(std::string_view key, double min, double max);
   bool boolean(std::string_view key);
   FormatId format(std::string_view key);
-  /// A quantity such as "3.35 TB/s" whose unit is one of `units`; `min` is exclusive.
+  /// A quantity such as "3.35 TB/s" whose unit is one of `units`.
   double quantity(std::string_view key, std::initializer_list<std::string_view> units,
-                  double above = 0.0, double max = 1e30);
-  double quantity(std::string_view key, std::string_view unit) { return quantity(key, {unit}); }
+                  QuantityRange range);
   /// One of `names`, by position in the list.
   std::size_t choice(std::string_view key, const std::vector<std::string>& names);
 
@@ -52,7 +58,8 @@ class SpecReader {
                                                std::int64_t max = kMaxCount);
   std::optional<double> optional_number(std::string_view key, double min, double max);
   std::optional<double> optional_quantity(std::string_view key,
-                                          std::initializer_list<std::string_view> units);
+                                          std::initializer_list<std::string_view> units,
+                                          QuantityRange range);
   std::int64_t integer_or(std::string_view key, std::int64_t fallback, std::int64_t min = 0,
                           std::int64_t max = kMaxCount);
   bool boolean_or(std::string_view key, bool fallback);
@@ -73,6 +80,8 @@ class SpecReader {
   [[noreturn]] void fail(std::string_view key, std::string_view what) const;
 
  private:
+  /// A message about `value`: its place in the file, or the option that put it there.
+  std::string about(const Value& value, std::string_view key, std::string_view what) const;
   const Value& scalar(std::string_view key, std::string_view expected);
   std::string dotted(std::string_view key) const;
   /// Value::find, without a walk through the members of a large map for each key.

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <filesystem>
+#include <algorithm>
 
 #include "model/architecture/architecture_yaml.hpp"
 #include "model/architecture/catalogue.hpp"
 #include "model/architecture/model_import.hpp"
+#include "model/base/catalogue_files.hpp"
 #include "model/base/error.hpp"
 #include "sim/cli/command_line.hpp"
 #include "sim/make_cost_model.hpp"
@@ -16,14 +16,24 @@
 namespace roofcast {
 namespace {
 
-constexpr std::array<std::string_view, 6> kModelFileEndings = {".yaml", ".yml",         ".json",
-                                                               ".gguf", ".safetensors", "/"};
+const std::string kFromCommandLine = "command line (--set)";
+constexpr std::string_view kCalibration = "calibration.";
 
-void add_override_rows(const std::vector<Override>& overrides, std::string_view scope,
-                       std::vector<ProvenanceRow>& rows) {
-  for (const Override& one : overrides)
-    if (one.scope == scope)
-      rows.push_back({one.scope + "." + one.key, one.value, "command line (--set)"});
+/// Says of every value that was set where it comes from. A row about an overridden value of the
+/// data sheet shows the new value already; others are added.
+void record_overrides(const std::vector<Override>& applied, std::vector<ProvenanceRow>& rows) {
+  const std::size_t read = rows.size();
+  for (const Override& one : applied) {
+    const std::string input = one.scope + "." + one.key;
+    const auto row = std::find_if(rows.begin(), rows.end(),
+                                  [&](const ProvenanceRow& r) { return r.input == input; });
+    if (row == rows.end()) {
+      rows.push_back({input, one.value, kFromCommandLine});
+      continue;
+    }
+    row->source = kFromCommandLine;
+    if (static_cast<std::size_t>(row - rows.begin()) >= read) row->value = one.value;
+  }
 }
 
 bool is_yaml(const std::string& path) { return path.ends_with(".yaml") || path.ends_with(".yml"); }
@@ -39,35 +49,31 @@ FormatId format_option(const std::string& option, const std::string& name) {
 }  // namespace
 
 ArchitectureSpec overridden(const ArchitectureSpec& spec, const std::string& path,
-                            const std::vector<Override>& overrides) {
+                            const std::vector<Override>& overrides,
+                            std::vector<Override>* applied) {
   Document document = parse_yaml(write_architecture_yaml(spec), path + " (imported)");
-  return apply_overrides(overrides, "model", document) ? read_architecture(document) : spec;
-}
-
-bool looks_like_path(const std::string& name) {
-  for (const std::string_view ending : kModelFileEndings)
-    if (name.ends_with(ending)) return true;
-  std::error_code error;
-  return name.find('/') != std::string::npos || std::filesystem::exists(name, error);
+  const std::vector<Override> set = apply_overrides(overrides, "model", document);
+  if (applied != nullptr) *applied = set;
+  return set.empty() ? spec : read_architecture(document);
 }
 
 ModelInput load_model(const std::string& name_or_path, const std::vector<Override>& overrides) {
   ModelInput input;
-  if (looks_like_path(name_or_path) && !is_yaml(name_or_path)) {
+  std::vector<Override> applied;
+  const bool path = names_a_file(name_or_path, architecture_names());
+  if (path && !is_yaml(name_or_path)) {
     ImportedModel imported = import_model_path(name_or_path);
-    input.spec = overridden(imported.spec, name_or_path, overrides);
+    input.spec = overridden(imported.spec, name_or_path, overrides, &applied);
     input.warnings = std::move(imported.warnings);
     input.provenance = {{"model", input.spec.name, name_or_path}};
   } else {
-    const bool path = looks_like_path(name_or_path);
-    Document document = path ? parse_yaml(read_text_file(name_or_path), name_or_path)
-                             : find_architecture(name_or_path);
-    apply_overrides(overrides, "model", document);
+    Document document = path ? read_spec_file(name_or_path) : find_architecture(name_or_path);
+    applied = apply_overrides(overrides, "model", document);
     input.spec = read_architecture(document);
     input.provenance = provenance_of(input.spec);
     if (path) input.provenance.front().source += fmt::format(" (read from {})", name_or_path);
   }
-  add_override_rows(overrides, "model", input.provenance);
+  record_overrides(applied, input.provenance);
   return input;
 }
 
@@ -77,24 +83,34 @@ HardwareInput load_hardware_input(const std::string& name_or_path,
   // "hardware.calibration.KEY" is of the calibrated file, any other key of the data sheet.
   std::vector<Override> calibrated;
   std::vector<Override> nominal;
-  for (const Override& one : overrides)
-    (one.key.starts_with("calibration.") && files.calibration ? calibrated : nominal)
-        .push_back(one);
-  apply_overrides(nominal, "hardware", files.machine);
-  if (files.calibration) apply_overrides(calibrated, "hardware", *files.calibration);
+  for (const Override& one : overrides) {
+    const bool of_calibration = one.scope == "hardware" && one.key.starts_with(kCalibration);
+    if (of_calibration && !files.calibration)
+      throw SpecError(place_message(fmt::format("--set {}.{}", one.scope, one.key), {}, "",
+                                    fmt::format("{} has no calibration", name_or_path)));
+    if (of_calibration)
+      calibrated.push_back(
+          {"hardware.calibration", one.key.substr(kCalibration.size()), one.value});
+    else
+      nominal.push_back(one);
+  }
+  std::vector<Override> applied = apply_overrides(nominal, "hardware", files.machine);
+  if (files.calibration)
+    for (Override& one : apply_overrides(calibrated, "hardware.calibration", *files.calibration))
+      applied.push_back(std::move(one));
   HardwareInput input{.name = {}, .machine = read_hardware(files), .provenance = {}};
   input.name = input.machine.spec.name;
   input.provenance = provenance_of(input.machine);
-  add_override_rows(overrides, "hardware", input.provenance);
+  record_overrides(applied, input.provenance);
   return input;
 }
 
 EngineInput load_engine(const std::string& name_or_path, const std::vector<Override>& overrides) {
   Document document = find_engine(name_or_path);
-  apply_overrides(overrides, "engine", document);
+  const std::vector<Override> applied = apply_overrides(overrides, "engine", document);
   EngineInput input{read_engine(document), {}};
   input.provenance = provenance_of(input.profile);
-  add_override_rows(overrides, "engine", input.provenance);
+  record_overrides(applied, input.provenance);
   return input;
 }
 

@@ -45,16 +45,13 @@ HardwareInput load_hardware_input(const std::string& name_or_path,
 EngineInput load_engine(const std::string& name_or_path, const std::vector<Override>& overrides);
 
 /// A copy of the imported `spec` with the overrides of "model": they go through its YAML form, so
-/// that --set takes the same keys for every kind of model file.
+/// that --set takes the same keys for every kind of model file. `applied` receives what was set.
 ArchitectureSpec overridden(const ArchitectureSpec& spec, const std::string& path,
-                            const std::vector<Override>& overrides);
+                            const std::vector<Override>& overrides,
+                            std::vector<Override>* applied = nullptr);
 
 /// Throws UsageError for an unknown format.
 void apply_formats(const FormatChoice& choice, ArchitectureSpec& spec);
-
-/// True for what means a file, not a catalogue name: it has a "/" or an ending of a model file, or
-/// exists.
-bool looks_like_path(const std::string& name);
 
 /// Options that name model, machine, engine and workload, shared by predict and explain.
 std::vector<OptionRow> input_options();

@@ -30,15 +30,13 @@ std::vector<Override> parse_overrides(const std::vector<std::string>& texts) {
   return overrides;
 }
 
-bool apply_overrides(const std::vector<Override>& overrides, std::string_view scope,
-                     Document& document) {
-  bool any = false;
-  for (const Override& one : overrides) {
-    if (one.scope != scope) continue;
-    set_value(document, one.key, one.value);
-    any = true;
-  }
-  return any;
+std::vector<Override> apply_overrides(const std::vector<Override>& overrides,
+                                      std::string_view scope, Document& document) {
+  std::vector<Override> applied;
+  for (const Override& one : overrides)
+    if (one.scope == scope)
+      applied.push_back({one.scope, set_value(document, one.key, one.value, one.scope), one.value});
+  return applied;
 }
 
 }  // namespace roofcast

@@ -18,8 +18,8 @@ struct Override {
 /// Parses the values of --set. Throws UsageError.
 std::vector<Override> parse_overrides(const std::vector<std::string>& texts);
 
-/// Sets what `overrides` say of `scope`. True when anything was set.
-bool apply_overrides(const std::vector<Override>& overrides, std::string_view scope,
-                     Document& document);
+/// Sets what `overrides` say of `scope`. Returns those, their keys as `set_value` spells them.
+std::vector<Override> apply_overrides(const std::vector<Override>& overrides,
+                                      std::string_view scope, Document& document);
 
 }  // namespace roofcast

@@ -95,5 +95,36 @@ TEST_CASE("a primitive is looked up by format, then by the other 16-bit format, 
   CHECK(find_primitive(calibration, "barrier") == nullptr);
 }
 
+std::string error_of(const std::string& calibration) {
+  const std::string head =
+      "schema: 1\nprovenance: {device: x, date: \"2026-11-01\"}\nmachine: epyc-9654\n";
+  try {
+    read_calibration(parse_yaml(head + calibration, "c.yaml"));
+  } catch (const SpecError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST_CASE("a primitive that no prediction would use is refused with the nearest one") {
+  const std::string kind = "calibration: cpu\n";
+  CHECK(error_of(kind + "primitives:\n  gemm_bf61: {bandwidth: 20 GB/s}\n") ==
+        "c.yaml:6:14: primitives.gemm_bf61: unknown key, did you mean \"gemm_bf16\"?");
+  CHECK(error_of(kind + "primitives: {}\n") ==
+        "c.yaml:5:13: primitives: expected at least one primitive");
+  for (const char* name : {"read", "read_bf16", "gemm", "gemm_bf16", "attention_fp8", "mla_bf16",
+                           "moe_fp4", "elementwise", "barrier"})
+    CHECK(error_of(kind + "primitives: {" + name + ": {t0: 1 us}}\n") == "no error");
+}
+
+TEST_CASE("calibrated rates have the bounds of a machine's") {
+  CHECK(error_of("calibration: cpu\nprimitives:\n  read: {bandwidth: 1 kB/s}\n") ==
+        "c.yaml:6:21: primitives.read.bandwidth: expected a quantity from 1 MB/s to 1 EB/s, got "
+        "\"1 kB/s\"");
+  CHECK(error_of("calibration: cpu\nprimitives:\n  gemm: {flops: 1 nFLOP/s}\n") ==
+        "c.yaml:6:17: primitives.gemm.flops: expected a quantity in FLOP/s such as \"1.5 "
+        "GFLOP/s\", got \"1 nFLOP/s\"");
+}
+
 }  // namespace
 }  // namespace roofcast

@@ -45,11 +45,15 @@ std::string shipped(const char* name) {
   return read_text_file(std::string(ROOFCAST_SOURCE_DIR) + "/hardware/" + name);
 }
 
-Calibration calibration_of(const char* device) {
+Calibration calibration_of(const char* device, const char* kind = "cuda") {
   Calibration calibration;
-  calibration.device_kind = "cuda";
+  calibration.device_kind = kind;
   calibration.provenance.device = device;
   calibration.provenance.date = "2026-11-30";
+  CalibratedPrimitive read;
+  read.name = "read";
+  read.bandwidth = BytesPerSecond{200e9};
+  calibration.primitives = {read};
   return calibration;
 }
 
@@ -102,7 +106,7 @@ TEST_CASE("a calibrated file may carry a machine that is in no catalogue") {
   machine.name = "this-machine";
   machine.generation = "cpu";
   const fs::path path = data / "mine.yaml";
-  write_file(path, write_calibration_yaml(calibration_of("Ryzen"), machine));
+  write_file(path, write_calibration_yaml(calibration_of("Ryzen", "cpu"), machine));
   const Machine loaded = load_hardware(path.string());
   CHECK(loaded.spec == machine);
   CHECK(loaded.generation.name == "cpu");

@@ -105,6 +105,23 @@ TEST_CASE("an unknown name is refused with the nearest one") {
         "unknown thing \"zzzzzzz\": expected a catalogue name or the path of a file");
 }
 
+TEST_CASE("a file is named by its spelling, or by being there when no entry is called so") {
+  const std::vector<std::string> names = {"beta"};
+  for (const char* text : {"x.yaml", "x.yml", "x.json", "x.gguf", "x.safetensors", "a/b", "/"})
+    CHECK(names_a_file(text, names));
+  CHECK_FALSE(names_a_file("beta", names));
+  CHECK_FALSE(names_a_file("absent.cfg", names));
+  const test::TemporaryFolder folder;
+  folder.write("own.cfg", "name: own\n");
+  folder.write("beta", "name: another\n");
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.string());
+  CHECK(names_a_file("own.cfg", names));
+  CHECK_FALSE(names_a_file("beta", names));
+  CHECK(read_spec_file("own.cfg").root.find("name")->scalar == "own");
+  std::filesystem::current_path(before);
+}
+
 TEST_CASE("a name cannot leave the catalogue's folder") {
   const test::TemporaryFolder folder;
   std::filesystem::create_directories(folder / "things");

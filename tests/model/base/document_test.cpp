@@ -48,7 +48,7 @@ TEST_CASE("an override finds an item of a list by its name") {
   set_value(document, "memory.hbm3.size", "7");
   CHECK(document.root.find("memory")->items[0].find("size")->scalar == "7");
   CHECK_THROWS_WITH_AS(set_value(document, "memory.hbm2.size", "7"),
-                       "--set: memory.hbm2.size: expected the number or name of an item (hbm3, "
+                       "--set memory.hbm2.size: expected the number or name of an item (hbm3, "
                        "dram), got \"hbm2\"",
                        SpecError);
 }
@@ -70,19 +70,43 @@ TEST_CASE("an override of a sourced value replaces the value and keeps its shape
   CHECK(document.root.find("bandwidth")->find("source") == nullptr);
 }
 
-TEST_CASE("an error about an overridden value blames no line of the file") {
+TEST_CASE("an override returns its key in one spelling, whichever was used") {
+  Document document = parse_yaml(
+      "memory:\n  - {name: hbm3, bandwidth: {value: 1, source: ds}}\nlayers: [{count: 1}]\n", "x");
+  for (const char* key :
+       {"memory.0.bandwidth", "memory.hbm3.bandwidth", "memory.0.bandwidth.value"})
+    CHECK(set_value(document, key, "2") == "memory.hbm3.bandwidth");
+  CHECK(set_value(document, "layers.0.count", "2") == "layers.0.count");
+  CHECK(set_value(document, "new.value", "2") == "new.value");
+  CHECK(set_value(document, "value", "2") == "value");
+}
+
+TEST_CASE("an error about an overridden value blames the option, not the file") {
   Document document = sample();
-  set_value(document, "hidden_dim", "many");
+  set_value(document, "hidden_dim", "many", "model");
   SpecReader reader(document.root, document.file);
   CHECK_THROWS_WITH_AS(reader.integer("hidden_dim", 1, 9),
-                       "x.yaml: hidden_dim: expected a whole number from 1 to 9, got \"many\"",
+                       "--set model.hidden_dim: expected a whole number from 1 to 9, got \"many\"",
                        SpecError);
+  Document misspelt = parse_yaml("{}", "x.yaml");
+  set_value(misspelt, "hiden_dim", "1", "model");
+  SpecReader strict(misspelt.root, misspelt.file);
+  strict.accept("hidden_dim");
+  CHECK_THROWS_WITH_AS(strict.reject_unknown_keys(),
+                       "--set model.hiden_dim: unknown key, did you mean \"hidden_dim\"?",
+                       SpecError);
+  // Inside a list that was set, the place counts in the option's text.
+  set_value(document, "layers", "[{count: 1}, {count: x}]", "model");
+  CHECK_THROWS_WITH_AS(
+      SpecReader(document.root, document.file).children("layers")[1].integer("count", 1, 9),
+      "--set model.layers:1:22: layers.1.count: expected a whole number from 1 to 9, got \"x\"",
+      SpecError);
 }
 
 TEST_CASE("an override that leads nowhere says why") {
-  CHECK(error_of("name.x", "1") == "--set: name.x: expected a map or list above \"x\", got \"x\"");
+  CHECK(error_of("name.x", "1") == "--set name.x: expected a map or list above \"x\", got \"x\"");
   CHECK(error_of("layers.1.count", "1") ==
-        "--set: layers.1.count: expected the number of one of 1 items, got \"1\"");
+        "--set layers.1.count: expected the number of one of 1 items, got \"1\"");
   CHECK(error_of("layers.-1", "1").find("one of 1 items") != std::string::npos);
   CHECK(error_of("layers.x", "1").find("got \"x\"") != std::string::npos);
   for (const char* key : {"", ".", "a.", ".a", "a..b"}) {

@@ -53,6 +53,10 @@ TEST_CASE("the table has every prefix once, with its factor") {
 TEST_CASE("every prefix is parsed, with and without a blank before the unit") {
   for (const Row& row : kExpected) {
     CAPTURE(row.symbol);
+    if (row.factor < 1.0) {
+      CHECK(*parse_quantity("2.5 " + row.symbol + "s", "s") == relative(2.5 * row.factor));
+      continue;
+    }
     const auto spaced = parse_quantity("2.5 " + row.symbol + "B/s", "B/s");
     const auto tight = parse_quantity("2.5" + row.symbol + "B", "B");
     REQUIRE(spaced.has_value());
@@ -69,9 +73,9 @@ TEST_CASE("every decimal prefix is printed, and what is printed parses back") {
       CHECK(format_binary_bytes(2.5 * row.factor) == "2.5 " + row.symbol + "B");
       continue;
     }
-    const std::string text = format_si(2.5 * row.factor, "B");
-    CHECK(text == "2.5 " + row.symbol + "B");
-    CHECK(*parse_quantity(text, "B") == relative(2.5 * row.factor).epsilon(1e-15));
+    const std::string text = format_si(2.5 * row.factor, "s");
+    CHECK(text == "2.5 " + row.symbol + "s");
+    CHECK(*parse_quantity(text, "s") == relative(2.5 * row.factor).epsilon(1e-15));
   }
 }
 
@@ -82,6 +86,16 @@ TEST_CASE("G and Gi differ by 7.4 percent and are never confused") {
   CHECK(format_si(80e9, "B") == "80 GB");
   CHECK(format_binary_bytes(80e9) == "74.51 GiB");
   CHECK(format_binary_bytes(85899345920.0) == "80 GiB");
+}
+
+TEST_CASE("bytes and operations have no prefix below one, neither read nor printed") {
+  for (const char* unit : {"B", "B/s", "FLOP", "FLOP/s", "OP/s"})
+    for (const char* prefix : {"m", "u", "n", "p"}) {
+      CAPTURE(unit);
+      CHECK_FALSE(parse_quantity(std::string("3.35 ") + prefix + unit, unit).has_value());
+    }
+  CHECK(format_si(0.25, "B") == "0.25 B");
+  CHECK(*parse_quantity("0.25 B", "B") == 0.25);
 }
 
 TEST_CASE("quantities as data sheets write them") {

@@ -9,6 +9,8 @@ using namespace roofcast;
 
 namespace {
 
+constexpr QuantityRange kRates{1e6, 1e18};
+
 /// Parses `text`, lets `use` read it, and gives the error's text.
 std::string error_of(std::string_view text, const std::function<void(SpecReader&)>& use) {
   const Document document = parse_yaml(text, "x.yaml");
@@ -38,7 +40,7 @@ TEST_CASE("typed values are read as they stand") {
   CHECK_FALSE(r.boolean("no"));
   CHECK(r.string("s") == "text");
   CHECK(r.format("f").name() == "bf16");
-  CHECK(r.quantity("q", "B/s") == 3.35e12);
+  CHECK(r.quantity("q", {"B/s"}, kRates) == 3.35e12);
   CHECK(r.choice("c", {"one", "two", "three"}) == 1);
   CHECK_FALSE(r.has("z"));
   CHECK_FALSE(r.optional_string("z").has_value());
@@ -60,7 +62,7 @@ TEST_CASE("optional values are empty when absent or null, and still checked when
   CHECK(r.integer_or("n", 5) == 8);
   CHECK(r.boolean_or("absent", true));
   CHECK_FALSE(r.optional_number("absent", 0, 1).has_value());
-  CHECK_FALSE(r.optional_quantity("absent", {"B"}).has_value());
+  CHECK_FALSE(r.optional_quantity("absent", {"B"}, kRates).has_value());
   CHECK_FALSE(r.optional_format("absent").has_value());
   CHECK_FALSE(r.optional_child("absent").has_value());
   CHECK_THROWS_AS(r.optional_integer("t"), SpecError);
@@ -102,14 +104,21 @@ TEST_CASE("a wrong number, truth value or text is named the same way") {
 }
 
 TEST_CASE("a wrong quantity shows a right one") {
-  const auto read = [](SpecReader& r) { r.quantity("q", "B/s"); };
+  const auto read = [](SpecReader& r) { r.quantity("q", {"B/s"}, kRates); };
   const std::string expected = "expected a quantity in B/s such as \"1.5 GB/s\", got ";
   CHECK(error_of("q: 3.35", read) == "x.yaml:1:4: q: " + expected + "\"3.35\"");
   CHECK(error_of("q: 3.35 TB", read) == "x.yaml:1:4: q: " + expected + "\"3.35 TB\"");
   CHECK(error_of("q: [1]", read) == "x.yaml:1:4: q: " + expected + "a list");
   CHECK(error_of("q: -1 GB/s", read) ==
-        "x.yaml:1:4: q: expected a quantity above 0 and at most 1e+12 EB/s, got \"-1 GB/s\"");
-  const auto either = [](SpecReader& r) { r.quantity("q", {"FLOP/s", "OP/s"}); };
+        "x.yaml:1:4: q: expected a quantity from 1 MB/s to 1 EB/s, got \"-1 GB/s\"");
+  // Both ends count.
+  CHECK(error_of("q: 1 MB/s", read) == "no error");
+  CHECK(error_of("q: 1 EB/s", read) == "no error");
+  CHECK(error_of("q: 999.9 kB/s", read).find("got \"999.9 kB/s\"") != std::string::npos);
+  CHECK(error_of("q: 1e-300 B/s", read).find("got \"1e-300 B/s\"") != std::string::npos);
+  // There are no thousandths of bytes: "m" is a slip for "M".
+  CHECK(error_of("q: 3.35 mB/s", read) == "x.yaml:1:4: q: " + expected + "\"3.35 mB/s\"");
+  const auto either = [](SpecReader& r) { r.quantity("q", {"FLOP/s", "OP/s"}, kRates); };
   CHECK(error_of("q: 1 TOP/s", either) == "no error");
   CHECK(error_of("q: 1 TB/s", either) ==
         "x.yaml:1:4: q: expected a quantity in FLOP/s or OP/s such as \"1.5 GFLOP/s\", got "
