@@ -28,6 +28,9 @@ struct PrimitiveCost {
   // 10 % and 90 % quantiles of measured / predicted time, by what the stored operand multiplies in.
   std::array<double, kComputeKinds> low = filled(1.0);
   std::array<double, kComputeKinds> high = filled(1.0);
+  // True where a calibrated machine lacks this kernel: its constants and its range are those of the
+  // machine's generation.
+  std::array<bool, kComputeKinds> unmeasured = {};
   std::string origin;  // where the constants come from, for provenance
 };
 

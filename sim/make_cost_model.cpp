@@ -1,10 +1,16 @@
 #include "sim/make_cost_model.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <limits>
 #include <stdexcept>
 
 #include "hardware/src/all_reduce.hpp"
 #include "hardware/src/ceilings.hpp"
+#include "model/operators/decode_step.hpp"
+#include "sim/step_estimate.hpp"
 
 namespace roofcast {
 namespace {
@@ -59,6 +65,8 @@ PrimitiveCost make_primitive(const Machine& machine, const EngineProfile& engine
     cost.flops[i] = ceiling.flops.value;
     cost.low[i] = ceiling.low;
     cost.high[i] = ceiling.high;
+    cost.unmeasured[i] =
+        machine.calibration && engine.ceilings == CeilingBasis::attainable && !ceiling.calibrated;
   }
   const Ceiling usual = ceiling_of(machine, engine, kind, ComputeKind::bf16);
   cost.fixed_s = launch_seconds(usual, engine.launch) + engine.kernel_overhead.value;
@@ -143,13 +151,44 @@ CostModel make_cost_model(const Machine& machine, const EngineProfile& engine, i
   return model;
 }
 
-std::string range_reason(const CostModel& model) {
+std::vector<std::string> unmeasured_primitives(const ArchitectureSpec& spec, const Workload& load,
+                                               const CostModel& model) {
+  std::vector<std::string> names;
+  for (const Operator& op : decode_step(spec, {.sequences = static_cast<double>(load.batch),
+                                              .context = static_cast<double>(load.context),
+                                              .tp = load.tp})) {
+    const ComputeKind stored = operator_ceiling(op, model).stored;
+    const PrimitiveCost& cost = model.primitives[static_cast<std::size_t>(op.kind)];
+    if (op.kind == OperatorKind::collective || !cost.unmeasured[static_cast<std::size_t>(stored)])
+      continue;
+    const Primitive primitive = primitive_of(op.kind);
+    std::string name(primitive_name(primitive));
+    if (primitive != Primitive::read && primitive != Primitive::elementwise)
+      name += fmt::format("_{}", compute_kind_name(stored));
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
+std::vector<std::string> unmeasured_warnings(const std::vector<std::string>& unmeasured) {
+  if (unmeasured.empty()) return {};
+  return {
+      fmt::format("the calibration has no {}: efficiency and range are those typical of the "
+                  "machine's generation",
+                  fmt::join(unmeasured, ", "))};
+}
+
+std::string range_reason(const CostModel& model, const std::vector<std::string>& unmeasured) {
   if (model.time_low == 1.0 && model.time_high == 1.0 &&
       model.primitives.front().low == filled(1.0) && model.primitives.front().high == filled(1.0))
     return "none: a bound from the data sheet, which no engine beats";
   if (model.primitives_correlated)
     return "uncalibrated machine: kernels around the efficiencies of its generation, off together; "
            "a serving framework's own time comes on top";
+  if (!unmeasured.empty())
+    return fmt::format(
+        "residuals of this machine's calibration, but typical of its generation for {}",
+        fmt::join(unmeasured, ", "));
   return "residuals of this machine's calibration";
 }
 

@@ -68,8 +68,8 @@ std::vector<OptionRow> import_options() {
 
 bool wants_yaml(const Options& options) {
   if (options.has("format")) return options.text("format") == "yaml";
-  const std::string path = options.text_or("output", "");
-  return path.ends_with(".yaml") || path.ends_with(".yml");
+  const std::string ending = output_ending(options);
+  return ending == "yaml" || ending == "yml";
 }
 
 ImportedModel import_with(const std::vector<Override>& overrides, const std::string& path) {
@@ -85,13 +85,13 @@ ImportedModel import_with(const std::vector<Override>& overrides, const std::str
 
 int run_import(const Options& options, Console& console) {
   const bool yaml = wants_yaml(options);
-  if (!yaml) output_format(options);
+  if (!yaml) output_format(options, "yaml");
   if (!options.has("FILE"))
     throw UsageError("import: expected a file or folder, as in \"roofcast import config.json\"");
   const std::vector<Override> overrides = parse_overrides(options.all("set"));
   Output output(options, console);
   const ImportedModel model = import_with(overrides, options.text("FILE"));
-  for (const std::string& warning : model.warnings) warn(console, warning);
+  warn(console, model.warnings);
   Report report{.csv_table = "fields"};
   report.blocks = {totals(model.spec), attention_table(model.spec), field_table(model.fields),
                    warning_table(model.warnings)};

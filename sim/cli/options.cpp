@@ -20,6 +20,14 @@ namespace po = boost::program_options;
   throw UsageError(fmt::format("--{}: expected {}, got {}", option, expected, in_quotes(found)));
 }
 
+/// The same point twice is a slip, and makes rows that no one can tell apart.
+template <typename T>
+void refuse_repeated(const std::string& option, std::vector<T> values) {
+  std::sort(values.begin(), values.end());
+  const auto repeated = std::adjacent_find(values.begin(), values.end());
+  if (repeated != values.end()) refuse(option, "no value twice", fmt::format("{}", *repeated));
+}
+
 std::string without_dashes(std::string name) {
   name.erase(0, name.find_first_not_of('-'));
   return name.substr(0, name.find('='));
@@ -148,6 +156,8 @@ std::vector<std::int64_t> Options::integers(const std::string& name, std::int64_
   std::string problem;
   std::vector<std::int64_t> list = parse_integer_list(text(name), min, max, problem);
   if (!problem.empty()) throw UsageError(fmt::format("--{}: {}", name, problem));
+  // One range never repeats itself; several items may overlap.
+  if (text(name).find(',') != std::string::npos) refuse_repeated(name, list);
   return list;
 }
 
@@ -161,6 +171,7 @@ std::vector<std::string> Options::names(const std::string& name) const {
     if (list.back().empty()) refuse(name, "names separated by commas", whole);
     at = comma + 1;
   }
+  refuse_repeated(name, list);
   return list;
 }
 

@@ -29,10 +29,10 @@ class Options {
   /// A whole number; "k", "M", "Ki", "Mi" behind it multiply.
   std::int64_t integer(const std::string& name, std::int64_t min, std::int64_t max) const;
   double number(const std::string& name, double min, double max) const;
-  /// A list of whole numbers, see `parse_integer_list`.
+  /// A list of whole numbers, see `parse_integer_list`, none twice.
   std::vector<std::int64_t> integers(const std::string& name, std::int64_t min,
                                      std::int64_t max) const;
-  /// A list of names, separated by commas.
+  /// A list of names, separated by commas, none twice.
   std::vector<std::string> names(const std::string& name) const;
   /// One of `names`, by its position.
   std::size_t choice(const std::string& name, const std::vector<std::string>& names) const;

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/cli/command_line.hpp"
 #include "sim/cli/options.hpp"
@@ -28,8 +29,13 @@ class Output {
   std::unique_ptr<OutputFile> file_;
 };
 
-/// The format of --format; without it "table", or what the ending of --output says.
-OutputFormat output_format(const Options& options);
+/// What stands behind the last dot of --output, in lower case; empty without.
+std::string output_ending(const Options& options);
+
+/// The format of --format; without it what the ending of --output says, or "table". Throws
+/// UsageError for an ending that says nothing. `other` is one more format, named in messages, that
+/// the command itself knows.
+OutputFormat output_format(const Options& options, std::string_view other = {});
 
 /// Writes the report and commits.
 void write_report(const Report& report, const Options& options, Output& output,
@@ -38,7 +44,10 @@ void write_report(const Report& report, const Options& options, Output& output,
 /// How progress shows on standard error.
 ProgressLine::Screen progress_screen(const Console& console);
 
-/// One line on standard error.
-void warn(Console& console, const std::string& text);
+/// One line on standard error: printable, and cut at 200 bytes.
+void warn(Console& console, std::string_view text);
+
+/// One line for each, but for at most 20.
+void warn(Console& console, const std::vector<std::string>& texts);
 
 }  // namespace roofcast

@@ -1,6 +1,7 @@
 #include "sim/cli/command.hpp"
 #include "sim/cli/inputs.hpp"
 #include "sim/cli/output.hpp"
+#include "sim/make_cost_model.hpp"
 #include "sim/report/prediction_report.hpp"
 
 namespace roofcast {
@@ -22,10 +23,16 @@ int run_predict(const Options& options, Console& console) {
   const MemoryNeed memory =
       memory_need(in.model.spec, resident_bytes_per_rank(in.model.spec, in.load.tp), in.load,
                   in.hardware.machine.spec.memory.front().usable().value);
+  const std::vector<std::string> unmeasured =
+      unmeasured_primitives(in.model.spec, in.load, in.cost_model);
   std::vector<std::string> warnings = in.model.warnings;
-  for (std::string& text : workload_warnings(in.model.spec, in.hardware.machine, in.load, memory))
-    warnings.push_back(std::move(text));
-  for (const std::string& text : warnings) warn(console, text);
+  warn(console, warnings);
+  for (const std::vector<std::string>& texts :
+       {workload_warnings(in.model.spec, in.hardware.machine, in.load, memory),
+        unmeasured_warnings(unmeasured)}) {
+    warn(console, texts);
+    warnings.insert(warnings.end(), texts.begin(), texts.end());
+  }
   const Prediction prediction{
       .spec = in.model.spec,
       .machine = in.hardware.machine,
@@ -36,6 +43,7 @@ int run_predict(const Options& options, Console& console) {
       .decode = estimate_decode(in.model.spec, in.load, in.cost_model, scratch),
       .prefill = estimate_prefill(in.model.spec, in.load, in.cost_model, scratch),
       .memory = memory,
+      .unmeasured = unmeasured,
       .provenance = in.provenance(),
       .warnings = std::move(warnings)};
   write_report(prediction_report(prediction), options, output, console);

@@ -8,6 +8,7 @@
 #include "sim/cli/output.hpp"
 #include "sim/cli/sweep_grid.hpp"
 #include "sim/memory_need.hpp"
+#include "sim/report/format_value.hpp"
 #include "sim/report/progress.hpp"
 #include "sim/report/row_writer.hpp"
 #include "sim/step_estimate.hpp"
@@ -35,7 +36,7 @@ std::vector<Column> sweep_columns(Ttft ttft) {
                                  {"tpot_high_s", "high", K::duration},
                                  {"tokens_per_second", "in total", K::token_rate},
                                  {"tokens_per_second_per_user", "per user", K::token_rate},
-                                 {"memory_bytes", "memory", K::bytes}};
+                                 {"memory_bytes", "memory/device", K::bytes}};
   if (ttft == Ttft::included) columns.push_back({"ttft_s", "TTFT", K::duration});
   columns.push_back({"bound", "bound"});
   columns.push_back({"status", "status"});
@@ -46,7 +47,7 @@ std::vector<Column> sweep_columns(Ttft ttft) {
 std::vector<std::size_t> text_widths(const SweepGrid& grid, std::size_t columns) {
   std::vector<std::size_t> widths(columns, 0);
   const auto widen = [&](std::size_t column, std::string_view text) {
-    widths[column] = std::max(widths[column], text.size());
+    widths[column] = std::max(widths[column], display_width(human_text(text)));
   };
   for (const SweepModel& model : grid.models) {
     widen(0, model.spec.name);

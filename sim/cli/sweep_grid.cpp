@@ -101,16 +101,19 @@ SweepGrid read_sweep_grid(const Options& options) {
   grid.batches = options.integers("batch", 1, kLargestBatch);
   grid.contexts = options.integers("context", 0, kLargestContext);
   const std::vector<std::int64_t> ranks = options.integers("tp", 1, kLargestTp);
-  add_models(options, overrides, grid);
-  add_machines(options, overrides, ranks, grid);
   const std::size_t formats =
       optional_names(options, "weight-format").size() * optional_names(options, "kv-format").size();
-  const double points =
-      static_cast<double>(grid.models.size()) * static_cast<double>(grid.machines.size()) *
-      static_cast<double>(grid.batches.size()) * static_cast<double>(grid.contexts.size());
+  // Before anything is loaded: the grid itself grows with the product of its lists.
+  double points = static_cast<double>(formats) * static_cast<double>(ranks.size()) *
+                  static_cast<double>(grid.batches.size()) *
+                  static_cast<double>(grid.contexts.size());
+  for (const char* axis : {"model", "hardware", "engine"})
+    points *= static_cast<double>(options.names(axis).size());
   if (points > static_cast<double>(kMaxSweepPoints))
     throw UsageError(fmt::format("sweep: expected at most {} points, got {:.3g}: use larger steps",
                                  kMaxSweepPoints, points));
+  add_models(options, overrides, grid);
+  add_machines(options, overrides, ranks, grid);
   add_combinations(formats, ranks.size(), grid);
   return grid;
 }

@@ -106,6 +106,17 @@ void append_points(const ArchitectureSpec& spec, const StepMeasurement& measured
   }
 }
 
+/// Warnings about kernels of the models that the calibration lacks.
+std::vector<std::string> unmeasured_of(const std::vector<ArchitectureSpec>& specs,
+                                       const HardwareInput& hardware) {
+  const CostModel model = make_cost_model(hardware.machine, load_engine("reference", {}).profile);
+  std::vector<std::string> warnings;
+  for (const ArchitectureSpec& spec : specs)
+    for (const std::string& text : unmeasured_warnings(unmeasured_primitives(spec, {}, model)))
+      warnings.push_back(fmt::format("{}: {}", spec.name, text));
+  return warnings;
+}
+
 void note_drift(const StepMeasurement& measured, Drift& drift) {
   const double read = measured.reference_read.value;
   drift.slowest = drift.points == 0 ? read : std::min(drift.slowest, read);
@@ -159,6 +170,7 @@ int run_validate(const Options& options, Console& console) {
       spec = first_layers(std::move(spec), options.integer("layers", 1, 1'000'000));
     specs.push_back(std::move(spec));
   }
+  for (const std::string& text : unmeasured_of(specs, hardware)) warn(console, text);
   Output output(options, console);
   ValidationResult result = measure_all(options, specs, hardware, console);
   result.verdict =

@@ -41,6 +41,7 @@ std::string metrics_csv(const Report& report) {
     const auto* section = std::get_if<Section>(&block);
     if (section == nullptr) continue;
     for (const Metric& metric : section->metrics) {
+      if (metric.audience == Audience::people) continue;
       heads.push_back(column_head(metric.tag));
       values.push_back(plain_value(metric.value));
       if (!metric.range) continue;

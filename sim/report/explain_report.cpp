@@ -193,7 +193,8 @@ Section step_section(const Explanation& e, const StepEstimate& step, double oper
   if (step.device_s - operator_s <= 1e-12 * step.device_s) s.metrics[1].audience = kScripts;
   s.metrics[1].value = std::max(0.0, step.device_s - operator_s);
   s.metrics.back().range = {step.low_s, step.high_s};
-  s.metrics.push_back({"step/range", "80 % range", ValueKind::text, range_reason(e.cost_model)});
+  s.metrics.push_back(
+      {"step/range", "80 % range", ValueKind::text, range_reason(e.cost_model, e.unmeasured)});
   s.metrics.push_back({"step/tokens_per_second", "in total", ValueKind::token_rate,
                        static_cast<double>(e.load.batch) / step.seconds});
   return s;

@@ -18,6 +18,7 @@ struct Explanation {
   const CostModel& cost_model;
   std::string hardware;
   Workload load;
+  std::vector<std::string> unmeasured = {};  // kernels that the machine's calibration lacks
   std::vector<ProvenanceRow> provenance;
   std::vector<std::string> warnings;
 };

@@ -5,9 +5,13 @@
 #include <cmath>
 
 #include "model/base/prefix.hpp"
+#include "model/base/text.hpp"
+#include "model/base/utf8.hpp"
 
 namespace roofcast {
 namespace {
+
+constexpr std::size_t kLongestHumanText = 500;
 
 /// 128256 -> "128,256"; expected numbers that are not whole keep four digits.
 std::string format_count(double value) {
@@ -54,10 +58,14 @@ std::string human_number(ValueKind kind, double value) {
 
 }  // namespace
 
+std::string human_text(std::string_view text) {
+  return shortened(printable(text), kLongestHumanText);
+}
+
 std::string human_value(ValueKind kind, const Cell& value) {
   if (const auto* number = std::get_if<double>(&value)) return human_number(kind, *number);
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "yes" : "no";
-  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const auto* text = std::get_if<std::string>(&value)) return human_text(*text);
   return {};
 }
 
@@ -69,14 +77,24 @@ std::string plain_value(const Cell& value) {
   return {};
 }
 
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+std::string csv_field(std::string_view text) {
+  const std::string valid = valid_utf8(text);
+  if (valid.find_first_of(",\"\r\n") == std::string::npos) return valid;
   std::string quoted = "\"";
-  for (const char c : text) {
+  for (const char c : valid) {
     if (c == '"') quoted += '"';
     quoted += c;
   }
   return quoted + '"';
+}
+
+std::string markdown_cell(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '|') out += '\\';
+    out += c == '\n' ? ' ' : c;
+  }
+  return out;
 }
 
 std::size_t display_width(std::string_view text) {

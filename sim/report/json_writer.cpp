@@ -34,6 +34,7 @@ Json& place(Json& root, std::string_view tag) {
 
 void add(Json& root, const Section& section) {
   for (const Metric& metric : section.metrics) {
+    if (metric.audience == Audience::people) continue;
     place(root, metric.tag) = json_value(metric.value);
     if (!metric.range) continue;
     place(root, range_tag(metric.tag, "low")) = json_value(metric.range->first);

@@ -6,16 +6,6 @@
 namespace roofcast {
 namespace {
 
-/// A table cell: "|" would end it and a line feed the row.
-std::string cell_text(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '|') out += '\\';
-    out += c == '\n' ? ' ' : c;
-  }
-  return out;
-}
-
 std::string heading(const std::string& title) {
   return title.empty() ? "" : fmt::format("### {}\n\n", title);
 }
@@ -23,14 +13,14 @@ std::string heading(const std::string& title) {
 std::string markdown_of(const Section& section) {
   std::string rows;
   for (const Metric& metric : section.metrics) {
-    if (metric.audience != Audience::everyone) continue;
+    if (metric.audience == Audience::scripts) continue;
     std::string range;
     if (metric.range)
       range = fmt::format("{} .. {}", human_value(metric.kind, metric.range->first),
                           human_value(metric.kind, metric.range->second));
-    rows += fmt::format("| {} | {} | {} | {} |\n", cell_text(metric.name),
-                        cell_text(human_value(metric.kind, metric.value)), range,
-                        cell_text(metric.description));
+    rows += fmt::format("| {} | {} | {} | {} |\n", markdown_cell(metric.name),
+                        markdown_cell(human_value(metric.kind, metric.value)), range,
+                        markdown_cell(metric.description));
   }
   if (rows.empty()) return {};
   return heading(section.title) + "| figure | value | 80 % range | note |\n|---|---:|---|---|\n" +
@@ -38,21 +28,22 @@ std::string markdown_of(const Section& section) {
 }
 
 std::string markdown_of(const Table& table) {
-  if (table.audience != Audience::everyone || table.rows.empty()) return {};
+  if (table.audience == Audience::scripts || table.rows.empty()) return {};
   std::string head = "|";
   std::string rule = "|";
   for (const Column& column : table.columns) {
-    if (column.audience != Audience::everyone) continue;
-    head += fmt::format(" {} |", cell_text(column.name));
+    if (column.audience == Audience::scripts) continue;
+    head += fmt::format(" {} |", markdown_cell(column.name));
     rule += is_numeric(column.kind) ? "---:|" : "---|";
   }
   std::string out = heading(table.title) + head + "\n" + rule + "\n";
   for (const std::vector<Cell>& row : table.rows) {
     out += "|";
     for (std::size_t i = 0; i < table.columns.size(); ++i)
-      if (table.columns[i].audience == Audience::everyone)
+      if (table.columns[i].audience != Audience::scripts)
         out += fmt::format(
-            " {} |", cell_text(i < row.size() ? human_value(table.columns[i].kind, row[i]) : ""));
+            " {} |",
+            markdown_cell(i < row.size() ? human_value(table.columns[i].kind, row[i]) : ""));
     out += "\n";
   }
   return out;

@@ -23,7 +23,7 @@ Section decode_section(const Prediction& p) {
        p.decode.tokens_per_second_per_user, "", std::pair(1.0 / step.high_s, 1.0 / step.low_s)},
       {"decode/tokens_per_second", "in total", ValueKind::token_rate, p.decode.tokens_per_second,
        "", std::pair(batch / step.high_s, batch / step.low_s)},
-      {"decode/range", "80 % range", ValueKind::text, range_reason(p.cost_model)},
+      {"decode/range", "80 % range", ValueKind::text, range_reason(p.cost_model, p.unmeasured)},
       {"decode/bound", "bound by", ValueKind::text,
        std::string(kTimeShareNames[static_cast<std::size_t>(step.bound())])},
       {"decode/achieved_bandwidth", "memory traffic", ValueKind::byte_rate, achieved,
@@ -73,7 +73,7 @@ Section memory_section(const MemoryNeed& memory, int tp) {
   Metric margin = s.metrics[4];
   margin.value = std::abs(free);
   margin.tag = "memory/margin";
-  margin.audience = Audience::everyone;
+  margin.audience = Audience::people;
   s.metrics.push_back(margin);
   return s;
 }

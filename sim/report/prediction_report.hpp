@@ -22,6 +22,7 @@ struct Prediction {
   DecodeEstimate decode;
   PrefillEstimate prefill;
   MemoryNeed memory;
+  std::vector<std::string> unmeasured = {};  // kernels that the machine's calibration lacks
   std::vector<ProvenanceRow> provenance;
   std::vector<std::string> warnings;
 };

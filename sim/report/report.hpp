@@ -29,8 +29,8 @@ enum class ValueKind {
 /// One value; empty where there is none.
 using Cell = std::variant<std::monostate, double, bool, std::string>;
 
-/// Who reads a figure: scripts get all of them, people those that are not for scripts only.
-enum class Audience { everyone, scripts };
+/// Who reads a figure. Only people get a figure that repeats another one in their words.
+enum class Audience { everyone, scripts, people };
 
 /// One figure of a report.
 struct Metric {

@@ -20,8 +20,12 @@ std::string json_text(std::string_view text) {
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-bool needs_quotes(std::string_view text) {
-  return text.find_first_of(",\"\\\r\n") != std::string_view::npos;
+/// Texts that go into CSV and JSON as they are; most do, and asking is cheaper than quoting.
+bool is_plain(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte >= 0x20 && byte < 0x7f && c != ',' && c != '"' && c != '\\';
+  });
 }
 
 void append_padded(std::string_view text, std::size_t width, bool right, std::string& out) {
@@ -90,17 +94,18 @@ void RowWriter::row(std::span<const RowCell> cells, std::string& out) const {
       if (i > 0) out += ',';
       if (json) out += json_heads_[i];
       if (is_text && json)
-        out += needs_quotes(cells[i].text) ? json_text(cells[i].text)
-                                           : '"' + std::string(cells[i].text) + '"';
+        out += is_plain(cells[i].text) ? '"' + std::string(cells[i].text) + '"'
+                                       : json_text(cells[i].text);
       else if (is_text)
-        out += needs_quotes(cells[i].text) ? csv_field(std::string(cells[i].text)) : cells[i].text;
+        out += is_plain(cells[i].text) ? std::string(cells[i].text) : csv_field(cells[i].text);
       else if (std::isfinite(cells[i].number))
         append_number(cells[i].number, out);
       else if (json)
         out += "null";
     } else if (format_ == OutputFormat::markdown) {
       out += i > 0 ? " " : "| ";
-      out += human_value(columns_[i].kind, to_cell(columns_[i].kind, cells[i])) + " |";
+      out += markdown_cell(human_value(columns_[i].kind, to_cell(columns_[i].kind, cells[i])));
+      out += " |";
     } else {
       if (i > 0) out += "  ";
       append_padded(human_value(columns_[i].kind, to_cell(columns_[i].kind, cells[i])), widths_[i],

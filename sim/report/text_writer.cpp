@@ -38,7 +38,7 @@ std::string bar(const Metric& metric) {
 std::string text_of(const Section& section, const TextStyle& style) {
   std::size_t width = 0;
   std::size_t value_width = 0;
-  const auto shown = [](const Metric& m) { return m.audience == Audience::everyone; };
+  const auto shown = [](const Metric& m) { return m.audience != Audience::scripts; };
   const auto value_text = [&](const Metric& m) {
     return section.layout == Layout::bars && std::holds_alternative<double>(m.value)
                ? bar(m)
@@ -64,13 +64,13 @@ std::string text_of(const Section& section, const TextStyle& style) {
 }
 
 std::string text_of(const Table& table, const TextStyle& style) {
-  if (table.audience != Audience::everyone || table.rows.empty()) return {};
+  if (table.audience == Audience::scripts || table.rows.empty()) return {};
   std::vector<std::vector<std::string>> lines(table.rows.size() + 1);
   std::vector<std::size_t> widths;
   std::vector<bool> right;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     const Column& column = table.columns[c];
-    if (column.audience != Audience::everyone) continue;
+    if (column.audience == Audience::scripts) continue;
     lines[0].push_back(column.name);
     std::size_t width = display_width(column.name);
     for (std::size_t r = 0; r < table.rows.size(); ++r) {

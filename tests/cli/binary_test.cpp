@@ -40,6 +40,18 @@ TEST_CASE("a full device exits 4 with one line, a reader that went away without"
   CHECK(read_file(folder.file("err")).empty());
 }
 
+TEST_CASE("what is meant for a closed stream lands in no file, and a closed output is an error") {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("out.json");
+  // A context above the maximum is warned about.
+  CHECK(shell(kPredict + "--context 200000 --output " + file + " 2>&-") == 0);
+  CHECK(nlohmann::json::parse(read_file(file))["schema"] == 1);
+  CHECK(shell(kPredict + "--context 200000 --output " + file + " <&- >&- 2>&-") == 0);
+  CHECK(nlohmann::json::parse(read_file(file))["schema"] == 1);
+  CHECK(shell(kPredict + ">&- 2> " + folder.file("err")) == 4);
+  CHECK(read_file(folder.file("err")) == "roofcast: cannot write to the standard output\n");
+}
+
 TEST_CASE("no color reaches what is no terminal, and NO_COLOR keeps it from one") {
   const TemporaryFolder folder;
   CHECK(shell(kPredict + "> " + folder.file("plain")) == 0);

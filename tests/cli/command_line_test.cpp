@@ -113,8 +113,7 @@ TEST_CASE("unknown names and wrong fields exit 3 with the nearest name") {
               "unknown machine \"rtx-4091\": expected a catalogue name or the path of a file, did "
               "you mean \"rtx-4090\"?");
   check_error(kPredict + "--set model.hiden_dim=8", 3,
-              "architectures/llama-3.1-8b.yaml: hiden_dim: unknown key, did you mean "
-              "\"hidden_dim\"?");
+              "--set model.hiden_dim: unknown key, did you mean \"hidden_dim\"?");
   check_error(kPredict + "--set modle.hidden_dim=8", 2,
               "--set: expected a key that begins with model, hardware or engine, got \"modle\", "
               "did you mean \"model\"?");
@@ -181,5 +180,27 @@ TEST_CASE("--output takes its format from the ending, and --format wins") {
   CHECK(nlohmann::json::parse(read_file(json))["model"] == "llama-3.1-8b");
   CHECK(run_cli(kPredict + "--format csv --output " + json).code == 0);
   CHECK(read_file(json).find("model,hardware,") == 0);
+  CHECK(folder.entries() == 1);
+  const std::string upper = folder.file("X.CSV");
+  CHECK(run_cli(kPredict + "--output " + upper).code == 0);
+  CHECK(read_file(upper).find("model,hardware,") == 0);
+  CHECK(run_cli(kPredict + "--output " + folder.file("x.txt")).code == 0);
+  CHECK(run_cli(kPredict + "--output " + folder.file("plain")).code == 0);
+  CHECK(folder.entries() == 4);
+}
+
+TEST_CASE("an ending that says nothing is refused, unless --format says it") {
+  const TemporaryFolder folder;
+  for (const char* name : {"x.weird", "x.yaml", "x.table"}) {
+    const std::string path = folder.file(name);
+    check_error(kPredict + "--output " + path, 2,
+                "--output: expected a file that ends in .json, .csv, .md or .txt, or --format "
+                "beside it, got \"" +
+                    path + "\"");
+  }
+  check_error("import x.json --output x.weird", 2,
+              "--output: expected a file that ends in .yaml, .json, .csv, .md or .txt, or --format "
+              "beside it, got \"x.weird\"");
+  CHECK(run_cli(kPredict + "--format csv --output " + folder.file("x.weird")).code == 0);
   CHECK(folder.entries() == 1);
 }

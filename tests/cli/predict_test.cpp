@@ -98,16 +98,165 @@ TEST_CASE("--set overrides any field and is named in the provenance") {
   const json usual = run_json(kPredict);
   const json faster = run_json(kPredict + "--set hardware.memory.0.bandwidth.value=33.5TB/s");
   CHECK(faster["decode"]["tpot_s"] < usual["decode"]["tpot_s"]);
-  bool named = false;
-  for (const json& row : faster["provenance"])
-    named = named ||
-            (row["input"] == "hardware.memory.0.bandwidth.value" && row["value"] == "33.5TB/s");
-  CHECK(named);
+  CHECK(run_json(kPredict + "--set hardware.memory.hbm3.bandwidth=33.5TB/s")["decode"] ==
+        faster["decode"]);
   const json half = run_json(kPredict + "--set model.layers.0.count=16");
   CHECK(half["decode"]["bytes"]["kv_read"].get<double>() * 2.0 ==
         usual["decode"]["bytes"]["kv_read"].get<double>());
   const json host = run_json(kPredict + "--set engine.host_per_step=50ms");
   CHECK(host["decode"]["bound"] == "host");
+}
+
+TEST_CASE("the source of an overridden value is the command line, once and however it is spelled") {
+  for (const char* key :
+       {"memory.0.bandwidth", "memory.hbm3.bandwidth", "memory.0.bandwidth.value"}) {
+    CAPTURE(key);
+    const json rows = run_json(kPredict + "--set hardware." + key + "=33.5TB/s")["provenance"];
+    std::size_t found = 0;
+    for (const json& row : rows) {
+      if (row["input"].get<std::string>().find("hardware.memory.") != 0 ||
+          row["input"].get<std::string>().find(".bandwidth") == std::string::npos)
+        continue;
+      ++found;
+      CHECK(row["input"] == "hardware.memory.hbm3.bandwidth");
+      CHECK(row["value"] == "33.5 TB/s");
+      CHECK(row["source"] == "command line (--set)");
+    }
+    CHECK(found == 1);
+  }
+  // What has no row of its own gets one; the last of two counts.
+  const json rows = run_json(kPredict +
+                             "--set engine.host_per_step=5ms --set engine.host_per_step=7ms "
+                             "--set hardware.links.nvlink4.bandwidth=100GB/s")["provenance"];
+  std::size_t found = 0;
+  for (const json& row : rows) {
+    found += row["source"] == "command line (--set)" ? 1 : 0;
+    if (row["input"] == "engine.host_per_step") CHECK(row["value"] == "7ms");
+  }
+  CHECK(found == 2);
+}
+
+TEST_CASE("a value that --set makes wrong is blamed on the option") {
+  CHECK(run_cli(kPredict + "--set model.hidden_dim=many").err ==
+        "roofcast: --set model.hidden_dim: expected a whole number from 1 to 16777216, got "
+        "\"many\"\n");
+  for (const char* rate : {"1e-300B/s", "3.35mB/s", "999kB/s"}) {
+    const CliResult result = run_cli(kPredict + "--set hardware.memory.hbm3.bandwidth=" + rate);
+    CHECK(result.code == 3);
+    CHECK(result.err.find("roofcast: --set hardware.memory.hbm3.bandwidth: expected a quantity ") ==
+          0);
+  }
+  CHECK(run_cli(kPredict + "--set hardware.calibration.primitives.read.t0=1us").err ==
+        "roofcast: --set hardware.calibration.primitives.read.t0: h100-sxm has no calibration\n");
+}
+
+namespace {
+
+/// A calibration of reads and GEMM only.
+std::string partial_calibration(const TemporaryFolder& folder, const char* name) {
+  return folder.file(name,
+                     "schema: 1\ncalibration: cpu\nmachine: epyc-9654\n"
+                     "provenance: {device: \"EPYC\", date: \"2026-11-01\", threads: 1}\n"
+                     "primitives:\n  read: {bandwidth: 200 GB/s, low: 0.9, high: 1.1}\n"
+                     "  gemm_bf16: {bandwidth: 190 GB/s, low: 0.9, high: 1.1}\n"
+                     "  elementwise: {bandwidth: 150 GB/s, low: 0.9, high: 1.1}\n");
+}
+
+}  // namespace
+
+TEST_CASE("--set reaches into a calibration, without which nothing else of it changes") {
+  const TemporaryFolder folder;
+  const std::string line =
+      "predict --model llama-3.1-8b --hardware " + partial_calibration(folder, "cpu.yaml");
+  const json usual = run_json(line);
+  const json slower =
+      run_json(line + " --set hardware.calibration.primitives.gemm_bf16.bandwidth=19GB/s");
+  // Weights take nearly all of the step, so that a tenth of their rate takes some ten times.
+  const double factor =
+      slower["decode"]["tpot_s"].get<double>() / usual["decode"]["tpot_s"].get<double>();
+  CHECK(factor > 8.0);
+  CHECK(factor < 10.0);
+  CHECK(slower["provenance"].dump().find(
+            "\"hardware.calibration.primitives.gemm_bf16.bandwidth\"") != std::string::npos);
+}
+
+TEST_CASE("a kernel that the calibration lacks is named, and its range is not called measured") {
+  const TemporaryFolder folder;
+  const std::string line =
+      " --model llama-3.1-8b --hardware " + partial_calibration(folder, "cpu.yaml");
+  for (const char* command : {"predict", "explain"}) {
+    const CliResult result = run_cli(command + line);
+    CHECK(result.err ==
+          "roofcast: warning: the calibration has no attention_bf16: efficiency and range are "
+          "those typical of the machine's generation\n");
+    CHECK(result.out.find("residuals of this machine's calibration, but typical of its generation "
+                          "for attention_bf16") != std::string::npos);
+  }
+  // 8-bit weights are another kernel again, and 8-bit caches too.
+  CHECK(run_cli("predict" + line + " --weight-format fp8 --kv-format fp8")
+            .err.find("has no gemm_fp8, attention_fp8: ") != std::string::npos);
+  CHECK(run_cli("predict" + line + " --engine ideal").err.empty());
+}
+
+TEST_CASE("one rule says what is a file: its spelling, or that it is there") {
+  const TemporaryFolder folder;
+  partial_calibration(folder, "cpu.cfg");
+  folder.file("e.yml", "schema: 1\nname: e\nsource: s\nceilings: peak\nlaunch: none\n");
+  folder.file("e.json", R"({"schema": 1, "name": "e", "source": "s", "ceilings": "peak",)"
+                        R"( "launch": "none"})");
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.file(""));
+  for (const char* engine : {"e.yml", "e.json"})
+    CHECK(run_json("predict --model llama-3.1-8b --hardware cpu.cfg --engine " +
+                   std::string(engine))["engine"] == "e");
+  std::filesystem::current_path(before);
+  for (const char* option : {"--model", "--hardware", "--engine"}) {
+    const std::string kind(option + 2);
+    std::string line = "predict --model llama-3.1-8b --hardware h100-sxm --engine ideal";
+    const std::size_t at = line.find(kind) + kind.size() + 1;
+    line =
+        line.substr(0, at) + "absent.yml" + line.substr(std::min(line.find(' ', at), line.size()));
+    CHECK(run_cli(line).err == "roofcast: absent.yml: no such file\n");
+  }
+}
+
+TEST_CASE("texts from files reach a screen without control characters, and short") {
+  const TemporaryFolder folder;
+  const std::string text = R"({"model_type": "llama", "hidden_size": 2048, "num_hidden_layers": 2,
+      "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 64,
+      "intermediate_size": 8192, "vocab_size": 128256, "max_position_embeddings": 131072)";
+  const std::string esc = folder.file("esc.json", text + R"(, "a\u001b[31mb": 1})");
+  const std::string lengthy =
+      folder.file("long.json", text + ", \"" + std::string(5000, 'k') + "\": 1}");
+  std::string many = text;
+  for (int i = 0; i < 50; ++i) many += ", \"key_" + std::to_string(i) + "\": 1";
+  many = folder.file("many.json", many + "}");
+  const std::string end = " --hardware h100-sxm";
+  const std::string import = "import ";
+  for (const std::string& line :
+       {"predict --model " + esc + end, import + esc, import + esc + " --format md"}) {
+    const CliResult result = run_cli(line);
+    CHECK(result.code == 0);
+    CHECK(result.err.find("a\\x1b[31mb") != std::string::npos);
+    CHECK((result.out + result.err).find('\x1b') == std::string::npos);
+  }
+  for (const std::string& line : lines_of(run_cli("predict --model " + lengthy + end).err))
+    CHECK(line.size() < 240);
+  const auto warnings = lines_of(run_cli("predict --model " + many + end).err);
+  CHECK(warnings.size() == 21);
+  CHECK(warnings.back() == "roofcast: warning: ... and 30 more");
+}
+
+TEST_CASE("the memory that is left has one key, below zero when it is short") {
+  const json memory = run_json("predict --model llama-3.1-70b --hardware rtx-4090")["memory"];
+  CHECK_FALSE(memory.contains("margin"));
+  CHECK(memory["free"].get<double>() ==
+        relative(memory["capacity"].get<double>() - memory["weights"].get<double>() -
+                 memory["kv"].get<double>() - memory["state"].get<double>()));
+  CHECK(memory["free"].get<double>() < 0.0);
+  const std::string out = run_cli("predict --model llama-3.1-70b --hardware rtx-4090").out;
+  CHECK(out.find("  short of ") != std::string::npos);
+  CHECK(out.find("  short of  -") == std::string::npos);
 }
 
 TEST_CASE("formats change the bytes that they store, and only those") {

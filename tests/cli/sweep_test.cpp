@@ -91,6 +91,7 @@ TEST_CASE("every format has the same points, and TTFT on demand") {
   REQUIRE(points.size() == 4);
   CHECK(std::stod(fields_of(csv[4])[14]) == points[3]["ttft_s"].get<double>());
   CHECK(lines_of(run_cli(line).out).size() == 5);
+  CHECK(lines_of(run_cli(line).out)[0].find("memory/device") != std::string::npos);
   CHECK(lines_of(run_cli(line + "--format md").out).size() == 6);
 }
 
@@ -123,6 +124,22 @@ TEST_CASE("memory stays flat while the output grows") {
   // 200,000 rows of some 130 bytes would be 25 MB if they were held.
   CHECK(run_cli(line + "1000:+1 --context 1..200:+1").code == 0);
   CHECK(peak_kib() - before < 12 * 1024);
+}
+
+TEST_CASE("a value that an axis has twice is refused") {
+  const std::string line = "sweep --model llama-3.1-8b --hardware h100-sxm ";
+  CHECK(run_cli(line + "--batch 1..8,4").err ==
+        "roofcast: --batch: expected no value twice, got \"4\"\n");
+  CHECK(run_cli(line + "--kv-format bf16,fp8,bf16").err ==
+        "roofcast: --kv-format: expected no value twice, got \"bf16\"\n");
+  CHECK(run_cli("sweep --model llama-3.1-8b --hardware t4,t4").code == 2);
+}
+
+TEST_CASE("absurd sweeps are refused before the first name is looked up") {
+  std::string names = "unknown-0";
+  for (int i = 1; i < 40'000; ++i) names += ",unknown-" + std::to_string(i);
+  CHECK(run_cli("sweep --model " + names + " --hardware " + names).err ==
+        "roofcast: sweep: expected at most 1000000000 points, got 1.6e+09: use larger steps\n");
 }
 
 TEST_CASE("absurd sweeps are refused at once") {

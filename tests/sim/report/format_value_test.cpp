@@ -52,6 +52,13 @@ TEST_CASE("CSV fields are quoted where RFC 4180 asks for it") {
   CHECK(csv_field("two\nlines") == "\"two\nlines\"");
 }
 
+TEST_CASE("texts for people are printable and end somewhere, CSV is UTF-8") {
+  CHECK(human_value(ValueKind::text, std::string("a\x1b[2Jb")) == "a\\x1b[2Jb");
+  CHECK(human_value(ValueKind::text, std::string(500, 'a')) == std::string(500, 'a'));
+  CHECK(human_value(ValueKind::text, std::string(9999, 'a')) == std::string(500, 'a') + "...");
+  CHECK(csv_field("\xffz") == "?z");
+}
+
 TEST_CASE("display width counts characters, not bytes") {
   CHECK(display_width("abc") == 3);
   CHECK(display_width("\xc3\xa9\xe2\x80\xa6") == 2);  // e with acute, ellipsis

@@ -101,6 +101,22 @@ TEST_CASE("a screen shows what is for everyone, aligned, with ranges and bars") 
         "a note\n");
 }
 
+TEST_CASE("a figure in people's words is left to them, one for scripts to those") {
+  Report report;
+  report.blocks = {Section{
+      .metrics = {{.tag = "free", .name = "free", .value = -5.0, .audience = Audience::scripts},
+                  {.tag = "short",
+                   .name = "short of",
+                   .kind = ValueKind::count,
+                   .value = 5.0,
+                   .audience = Audience::people}}}};
+  CHECK(write_text(report, {}) == "  short of  5\n");
+  CHECK(write_markdown(report).find("| short of | 5 |") != std::string::npos);
+  CHECK(write_markdown(report).find("free") == std::string::npos);
+  CHECK(write_json(report) == "{\n  \"schema\": 1,\n  \"free\": -5\n}\n");
+  CHECK(write_csv(report) == "free\n-5\n");
+}
+
 TEST_CASE("color changes nothing but headings") {
   const std::string colored = write_text(sample_report(), {.color = true});
   CHECK(colored.find("\x1b[1mDecode\x1b[0m\n") == 0);

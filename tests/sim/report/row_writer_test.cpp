@@ -39,6 +39,20 @@ TEST_CASE("rows are streamed in every format") {
         "| name | TPOT |\n|---|---:|\n| a | 12.5 ms |\n| b,\"c\" |  |\n");
 }
 
+TEST_CASE("hostile texts break no format") {
+  const auto text = [](OutputFormat format) {
+    const RowWriter writer({{"name", "name"}}, format, {4});
+    const RowCell cell[] = {{0.0, "a|\x1b\xff"}};
+    std::string out;
+    writer.row(cell, out);
+    return out;
+  };
+  CHECK(text(OutputFormat::csv) == "a|\x1b?\n");
+  CHECK(text(OutputFormat::json) == "{\"name\":\"a|\\u001b\xEF\xBF\xBD\"},\n");
+  CHECK(text(OutputFormat::table) == "a|\\x1b\\xff\n");
+  CHECK(text(OutputFormat::markdown) == "| a\\|\\x1b\\xff |\n");
+}
+
 TEST_CASE("numbers keep all their digits, in as few characters as that takes") {
   const auto text = [](double value) {
     std::string out;
