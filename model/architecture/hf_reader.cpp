@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "model/base/text.hpp"
+
 namespace roofcast::detail {
 
 void HfReport::add(const std::string& key, std::string value, FieldStatus status) {
@@ -32,7 +34,7 @@ std::string shown(const Value& value) {
       return "null";
     case Value::Kind::scalar:
     case Value::Kind::not_finite:
-      return value.scalar.substr(0, 60);
+      return shortened(value.scalar, 60);
     case Value::Kind::sequence:
       return fmt::format("list of {}", value.items.size());
     case Value::Kind::map:

@@ -228,6 +228,10 @@ TEST_CASE("texts from files reach a screen without control characters, and short
   const std::string esc = folder.file("esc.json", text + R"(, "a\u001b[31mb": 1})");
   const std::string lengthy =
       folder.file("long.json", text + ", \"" + std::string(5000, 'k') + "\": 1}");
+  const std::string cut =
+      folder.file("cut.json", text + ", \"note\": \"" + std::string(59, 'n') + "\xC3\xA9z\"}");
+  CHECK(run_cli("import " + cut).err.find(std::string(59, 'n') + "... is not a known key") !=
+        std::string::npos);
   std::string many = text;
   for (int i = 0; i < 50; ++i) many += ", \"key_" + std::to_string(i) + "\": 1";
   many = folder.file("many.json", many + "}");
