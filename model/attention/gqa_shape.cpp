@@ -90,6 +90,7 @@ void append_attention_and_output(const GqaShape& s, double tokens_read, double p
                       (head_dim * f[Component::k].bytes_per_element() +
                        s.value_dim() * f[Component::v].bytes_per_element())};
   op.bytes.activations = {b.tokens() * heads * (head_dim + s.value_dim()) * b.activation_bytes()};
+  if (s.sinks) op.bytes.weights = {heads * b.activation_bytes()};
 
   b.gemm("attn_out_proj", Component::attention, b.hidden_dim(), shard(output_width(s), tp),
          s.o_bias ? b.hidden_dim() : 0.0);

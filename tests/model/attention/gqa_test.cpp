@@ -41,6 +41,16 @@ TEST_CASE(
   CHECK(kind.parameters(kHidden).matrices == 41943040.0 + 4096.0 * 32.0);
 }
 
+TEST_CASE("attention reads its sinks once, whatever the batch") {
+  GroupedQueryAttention kind = llama();
+  const StepShape step{.sequences = 4.0, .context = 10.0};
+  CHECK(operator_named(layer_operators(kind, kHidden, step), "attention").bytes.weights.value == 0);
+  kind.shape.sinks = true;
+  // 32 heads x 2 B.
+  CHECK(operator_named(layer_operators(kind, kHidden, step), "attention").bytes.weights.value ==
+        64.0);
+}
+
 TEST_CASE(
     "a layer that reads an earlier layer's cache has no K and V matrices and stores nothing") {
   GroupedQueryAttention kind = llama();
