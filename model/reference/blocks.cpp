@@ -34,7 +34,11 @@ MixerBlock make_mixer_block(const NamedMixer& mixer, const LayerSetup& setup) {
       [&](const auto& kind) -> MixerBlock {
         using Kind = std::decay_t<decltype(kind)>;
         if constexpr (std::is_same_v<Kind, GroupedQueryAttention>)
-          return GqaBlock(kind.shape, setup);
+          return GqaBlock(kind.shape, {}, setup);
+        else if constexpr (std::is_same_v<Kind, SlidingWindowAttention>)
+          return GqaBlock(kind.shape, {KvSpan::Kind::window, kind.window}, setup);
+        else if constexpr (std::is_same_v<Kind, ChunkedAttention>)
+          return GqaBlock(kind.shape, {KvSpan::Kind::chunk, kind.chunk}, setup);
         else
           refuse("attention kind \"" + std::string(Kind::kName) + "\" (of " +
                  in_quotes(mixer.name) + ")");
@@ -58,7 +62,6 @@ FfnBlock make_ffn_block(const NamedFfn& ffn, const LayerSetup& setup) {
 void check_engine_supports(const ArchitectureSpec& spec) {
   check_formats(spec);
   if (spec.norm != NormKind::rms) refuse("layer norm");
-  if (spec.norms_per_block != 1) refuse("norms after blocks");
   if (spec.position_embeddings > 0) refuse("learned position embeddings");
   if (spec.lm_head_bias) refuse("a bias on the lm_head");
   if (spec.per_layer_embedding) refuse("per-layer embeddings");

@@ -74,11 +74,21 @@ void DecodeEngine::build_layers() {
                            .weights = weights_};
     mixers_.push_back(make_mixer_block(spec_.mixers[static_cast<std::size_t>(layer.mixer)], setup));
     ffns_.push_back(make_ffn_block(spec_.ffns[static_cast<std::size_t>(layer.ffn)], setup));
-    layer_ops_.push_back({operators_.claim(setup.layer_class, "attn_norm"),
-                          operators_.claim(setup.layer_class, "ffn_norm")});
-    attn_norms_.push_back(load_vector(weights_, Tensor::attn_norm, setup.layer, spec_.hidden_dim));
-    ffn_norms_.push_back(load_vector(weights_, Tensor::ffn_norm, setup.layer, spec_.hidden_dim));
+    norms_.push_back(make_norms(setup));
   }
+}
+
+DecodeEngine::LayerNorms DecodeEngine::make_norms(const LayerSetup& setup) {
+  const auto make = [&](std::string_view op, Tensor tensor) {
+    return BlockNorm{operators_.claim(setup.layer_class, op),
+                     load_vector(weights_, tensor, setup.layer, spec_.hidden_dim)};
+  };
+  LayerNorms norms{.attn = make("attn_norm", Tensor::attn_norm),
+                   .ffn = make("ffn_norm", Tensor::ffn_norm)};
+  if (spec_.norms_per_block == 1) return norms;
+  norms.attn_post = make("attn_post_norm", Tensor::attn_post_norm);
+  norms.ffn_post = make("ffn_post_norm", Tensor::ffn_post_norm);
+  return norms;
 }
 
 void DecodeEngine::fill_weights() {
@@ -180,11 +190,14 @@ void DecodeEngine::run_step(StepContext& step, int thread) {
 
 void DecodeEngine::run_layers(StepContext& step, int thread) {
   for (std::size_t i = 0; i < mixers_.size(); ++i) {
-    const Bf16* const y = i == 0 ? nullptr : activations_.y.data();
-    run_norm(step, thread, layer_ops_[i].attn_norm, attn_norms_[i], y);
+    const LayerNorms& norms = norms_[i];
+    const Bf16* const y = activations_.y.data();
+    run_norm(step, thread, norms.attn.op, norms.attn.weight, i == 0 ? nullptr : y);
     std::visit([&](auto& block) { block.run(step, thread); }, mixers_[i]);
-    run_norm(step, thread, layer_ops_[i].ffn_norm, ffn_norms_[i], activations_.y.data());
+    if (norms.attn_post) run_post_norm(step, thread, norms.attn_post->op, norms.attn_post->weight);
+    run_norm(step, thread, norms.ffn.op, norms.ffn.weight, y);
     std::visit([&](auto& block) { block.run(step, thread); }, ffns_[i]);
+    if (norms.ffn_post) run_post_norm(step, thread, norms.ffn_post->op, norms.ffn_post->weight);
   }
 }
 

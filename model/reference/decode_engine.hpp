@@ -36,7 +36,8 @@ class DecodeEngine {
   /// Appends one token to every sequence and decides the next.
   void step();
 
-  /// Goes back to the context that start() was given, so that steps of one point are alike.
+  /// Goes back to the context that start() was given, so that steps of one point are alike. Windows
+  /// and chunks that wrapped since keep the later tokens: as many bytes, other values.
   void rewind() { position_ = start_context_; }
 
   /// The spec as run, with only the layers asked for.
@@ -54,7 +55,17 @@ class DecodeEngine {
   const MixerBlock& mixer(std::size_t layer) const { return mixers_[layer]; }
 
  private:
+  struct BlockNorm {
+    int op;
+    std::vector<Bf16> weight;
+  };
+  struct LayerNorms {
+    BlockNorm attn, ffn;
+    std::optional<BlockNorm> attn_post = std::nullopt, ffn_post = std::nullopt;
+  };
+
   void build_layers();
+  LayerNorms make_norms(const LayerSetup& setup);
   void fill_weights();
   void check_memory(double bytes, std::string_view what) const;
   void size_activations(std::int64_t batch);
@@ -77,13 +88,9 @@ class DecodeEngine {
 
   PackedMatrix embedding_, lm_head_;
   std::vector<Bf16> final_norm_;
-  std::vector<std::vector<Bf16>> attn_norms_, ffn_norms_;
   std::vector<MixerBlock> mixers_;
   std::vector<FfnBlock> ffns_;
-  struct LayerOps {
-    int attn_norm, ffn_norm;
-  };
-  std::vector<LayerOps> layer_ops_;
+  std::vector<LayerNorms> norms_;
   int op_embedding_, op_final_norm_, op_lm_head_, op_sampling_;
 
   Activations activations_;

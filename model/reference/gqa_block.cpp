@@ -17,7 +17,6 @@ void check_supported(const GqaShape& s) {
   refuse(s.qk_norm == QkNorm::full, "qk_norm over all heads at once");
   refuse(s.output_gate != OutputGate::none, "an output gate of attention");
   refuse(s.kv_owner != KvOwner::self, "layers that read an earlier layer's cache");
-  refuse(s.sinks, "attention sinks");
   refuse(s.shared_kv_weights, "shared K and V weights");
   refuse(s.v_head_dim != 0 && s.v_head_dim != s.head_dim, "values wider than keys");
   refuse(s.n_heads % s.n_kv_heads != 0, "query heads that do not divide among key-value heads");
@@ -34,8 +33,9 @@ const RotaryTable& table_of(const StepContext& step, std::int64_t head_dim) {
 
 }  // namespace
 
-GqaBlock::GqaBlock(const GqaShape& shape, const LayerSetup& setup)
+GqaBlock::GqaBlock(const GqaShape& shape, const KvSpan& span, const LayerSetup& setup)
     : shape_(shape),
+      span_(span),
       layer_(setup.layer),
       op_qkv_(setup.operators.claim(setup.layer_class, "qkv_proj")),
       op_rope_(setup.operators.claim(setup.layer_class, "rope_kv_append")),
@@ -64,6 +64,7 @@ void GqaBlock::load_vectors(const LayerSetup& setup) {
     q_norm_ = load_vector(source, Tensor::q_norm, layer_, shape_.head_dim);
     k_norm_ = load_vector(source, Tensor::k_norm, layer_, shape_.head_dim);
   }
+  if (shape_.sinks) sinks_ = load_vector(source, Tensor::sinks, layer_, shape_.n_heads);
 }
 
 void GqaBlock::fill(int thread, const WeightSource& weights) {
@@ -86,7 +87,7 @@ void GqaBlock::fill(int thread, const WeightSource& weights) {
 }
 
 void GqaBlock::make_cache(std::int64_t batch, std::int64_t capacity, Arenas& arenas) {
-  cache_ = KvCache(batch, shape_.n_kv_heads, shape_.head_dim, capacity, arenas);
+  cache_ = KvCache(batch, shape_.n_kv_heads, shape_.head_dim, span_.slots(capacity), arenas);
   attention_ = SplitAttention(static_cast<int>(arenas.size()), group(), shape_.head_dim);
 }
 
@@ -107,6 +108,7 @@ void GqaBlock::run(StepContext& step, int thread) {
 void GqaBlock::rotate_and_append(StepContext& step, int thread) {
   const std::int64_t dim = shape_.head_dim;
   const std::int64_t kv_heads = shape_.n_kv_heads;
+  const std::int64_t slot = span_.slot(step.position);
   const RotaryTable& table = table_of(step, dim);
   const Range own = part_of(step.batch * kv_heads, thread, step.pool.size());
   std::vector<Bf16> key(static_cast<std::size_t>(dim));
@@ -127,7 +129,7 @@ void GqaBlock::rotate_and_append(StepContext& step, int thread) {
     args.out = key.data();
     step.kernels.rotate_head(args);
     const Bf16* const value = row + (shape_.n_heads + kv_heads + kv_head) * dim;
-    cache_.append(item, step.position, key.data(), value);
+    cache_.append(item, slot, key.data(), value);
   }
   Traffic& bytes = step.recorder.bytes(thread, op_rope_);
   bytes.activations += bf16_bytes(own.size() * dim * (2 * group() + 2));
@@ -140,15 +142,19 @@ void GqaBlock::attend(StepContext& step, int thread) {
                            .n_kv_heads = shape_.n_kv_heads,
                            .group = group(),
                            .head_dim = dim,
-                           .tokens = step.position + 1,
+                           .tokens = span_.filled(step.position),
                            .q = step.activations.qkv.data(),
                            .q_stride = qkv_.rows(),
                            .keys = [this](std::int64_t item) { return cache_.keys(item); },
                            .values = [this](std::int64_t item) { return cache_.values(item); },
+                           .sinks = sinks_.empty() ? nullptr : sinks_.data(),
                            .out = step.activations.attention.data()};
   const AttentionReads reads = attention_.run(task, step.kernels, step.pool, thread);
   Traffic& bytes = step.recorder.bytes(thread, op_attention_);
-  bytes.kv_read += bf16_bytes(reads.older_tokens * 2 * dim);
+  // Of each item, whoever starts it leaves out the token that does not count.
+  const std::int64_t uncounted = task.tokens - span_.tokens_read(step.position);
+  bytes.kv_read += bf16_bytes((reads.tokens - uncounted * reads.items_started) * 2 * dim);
+  if (thread == 0) bytes.weights += bf16_bytes(static_cast<std::int64_t>(sinks_.size()));
   bytes.activations += bf16_bytes(group() * dim * (2 * reads.items_started + reads.items_joined));
 }
 

@@ -3,20 +3,21 @@
 #include "model/attention/gqa_shape.hpp"
 #include "model/reference/cpu/split_attention.hpp"
 #include "model/reference/kv_cache.hpp"
+#include "model/reference/kv_span.hpp"
 #include "model/reference/layer_setup.hpp"
 #include "model/reference/step_context.hpp"
 
 namespace roofcast {
 
-/// Grouped-query attention of one layer over the whole context, with a cache of its own.
+/// Grouped-query attention of one layer to the tokens of its span, with a cache of its own.
 class GqaBlock {
  public:
   /// Throws UnsupportedError, naming what the engine has no kernel for.
-  GqaBlock(const GqaShape& shape, const LayerSetup& setup);
+  GqaBlock(const GqaShape& shape, const KvSpan& span, const LayerSetup& setup);
 
   /// Fills the weights of `thread`; to be called by it.
   void fill(int thread, const WeightSource& weights);
-  /// A fresh cache for `batch` sequences of at most `capacity` tokens.
+  /// A fresh cache for `batch` sequences that grow to at most `capacity` tokens.
   void make_cache(std::int64_t batch, std::int64_t capacity, Arenas& arenas);
   void fill_cache(int thread, int threads, std::uint64_t seed) {
     cache_.fill(thread, threads, seed);
@@ -25,6 +26,7 @@ class GqaBlock {
   void run(StepContext& step, int thread);
 
   const GqaShape& shape() const { return shape_; }
+  /// Indexed by the span's slots.
   const KvCache& cache() const { return cache_; }
 
  private:
@@ -34,10 +36,11 @@ class GqaBlock {
   std::int64_t group() const { return shape_.n_heads / shape_.n_kv_heads; }
 
   GqaShape shape_;
+  KvSpan span_;
   int layer_;
   int op_qkv_, op_rope_, op_attention_, op_out_;
   PackedMatrix qkv_, out_;
-  std::vector<Bf16> qkv_bias_, out_bias_, q_norm_, k_norm_;
+  std::vector<Bf16> qkv_bias_, out_bias_, q_norm_, k_norm_, sinks_;
   KvCache cache_;
   SplitAttention attention_;
 };

@@ -39,6 +39,25 @@ void run_norm(StepContext& step, int thread, int op, const std::vector<Bf16>& we
   step.recorder.finish(thread, op);
 }
 
+void run_post_norm(StepContext& step, int thread, int op, const std::vector<Bf16>& weight) {
+  const auto n = static_cast<std::int64_t>(weight.size());
+  const Range own = part_of(step.batch, thread, step.pool.size());
+  for (std::int64_t row = own.begin; row < own.end; ++row) {
+    Bf16* const y = step.activations.y.data() + row * n;
+    step.kernels.add_norm({.residual = y,
+                           .y = nullptr,
+                           .weight = weight.data(),
+                           .x = y,
+                           .n = n,
+                           .epsilon = step.norm_epsilon});
+  }
+  // The residual is added by the norm that follows.
+  Traffic& bytes = step.recorder.bytes(thread, op);
+  bytes.activations += bf16_bytes(own.size() * n * 2);
+  if (thread == 0) bytes.weights += bf16_bytes(n);
+  step.recorder.finish(thread, op);
+}
+
 std::vector<Bf16> load_vector(const WeightSource& source, Tensor tensor, int layer,
                               std::int64_t width) {
   std::vector<Bf16> values(static_cast<std::size_t>(width));

@@ -51,6 +51,9 @@ void run_gemm(StepContext& step, int thread, int op, const PackedMatrix& weights
 void run_norm(StepContext& step, int thread, int op, const std::vector<Bf16>& weight,
               const Bf16* y);
 
+/// y = norm(y) of every sequence, as operator `op`: the norm after a block.
+void run_post_norm(StepContext& step, int thread, int op, const std::vector<Bf16>& weight);
+
 /// A vector tensor (`width` values) of the model.
 std::vector<Bf16> load_vector(const WeightSource& source, Tensor tensor, int layer,
                               std::int64_t width);

@@ -46,6 +46,8 @@ bool is_norm(Tensor tensor) {
     case Tensor::ffn_norm:
     case Tensor::q_norm:
     case Tensor::k_norm:
+    case Tensor::attn_post_norm:
+    case Tensor::ffn_post_norm:
       return true;
     default:
       return false;
@@ -61,6 +63,7 @@ bool is_bias(Tensor tensor) {
     case Tensor::up_bias:
     case Tensor::gate_bias:
     case Tensor::down_bias:
+    case Tensor::sinks:
       return true;
     default:
       return false;

@@ -30,6 +30,9 @@ enum class Tensor {
   up_bias,
   gate_bias,
   down_bias,
+  attn_post_norm,
+  ffn_post_norm,
+  sinks,
 };
 
 /// One row of one tensor. `layer` is -1 outside the layers.

@@ -14,6 +14,20 @@ struct TinyModel {
   std::int64_t ffn_dim = 48, vocab_size = 64;
   bool qk_norm = false, qkv_bias = false, o_bias = false, ffn_bias = false;
   bool gated = true, tied = true;
+  bool post_norms = false, sinks = false;
+  /// Layers attend to the last `window` tokens, or inside chunks of `chunk`; but every
+  /// `whole_every`-th to all.
+  std::int64_t window = 0, chunk = 0, whole_every = 0;
+
+  bool is_local(int layer) const {
+    return (window > 0 || chunk > 0) && (whole_every == 0 || (layer + 1) % whole_every != 0);
+  }
+  /// The first position that the token at `position` sees, which sees itself in any case.
+  std::int64_t first_seen(int layer, std::int64_t position) const {
+    if (!is_local(layer)) return 0;
+    if (chunk > 0) return position - position % chunk;
+    return position < window ? 0 : position - window + 1;
+  }
 };
 
 /// Decodes a tiny model the plain way: one sequence at a time, loops in double, values rounded to
@@ -29,8 +43,12 @@ class NaiveDecoder {
   Vector step(std::int64_t token) {
     Vector residual = row(Tensor::embedding, -1, token, m_.hidden_dim);
     for (int layer = 0; layer < m_.n_layers; ++layer) {
-      add(residual, attention(layer, norm(residual, vector(Tensor::attn_norm, layer))));
-      add(residual, feed_forward(layer, norm(residual, vector(Tensor::ffn_norm, layer))));
+      Vector y = attention(layer, norm(residual, vector(Tensor::attn_norm, layer)));
+      if (m_.post_norms) y = norm(y, vector(Tensor::attn_post_norm, layer));
+      add(residual, y);
+      y = feed_forward(layer, norm(residual, vector(Tensor::ffn_norm, layer)));
+      if (m_.post_norms) y = norm(y, vector(Tensor::ffn_post_norm, layer));
+      add(residual, y);
     }
     ++position_;
     const Tensor head = m_.tied ? Tensor::embedding : Tensor::lm_head;
@@ -130,20 +148,22 @@ class NaiveDecoder {
     append_cached(layer, keys, v);
     Vector mixed;
     for (std::int64_t h = 0; h < m_.n_heads; ++h) {
-      const Vector out =
-          mix(layer, h * m_.n_kv_heads / m_.n_heads, head_of(q, h, Tensor::q_norm, layer));
+      const Vector out = mix(layer, h, head_of(q, h, Tensor::q_norm, layer));
       mixed.insert(mixed.end(), out.begin(), out.end());
     }
     return matrix(Tensor::attn_out, layer, m_.hidden_dim, mixed,
                   m_.o_bias ? vector(Tensor::attn_out_bias, layer) : Vector{});
   }
 
-  /// Softmax-weighted mean of the cached values of one key-value head.
-  Vector mix(int layer, std::int64_t kv_head, const Vector& q) const {
-    const std::size_t first = size(kv_head * m_.head_dim);
+  /// Softmax-weighted mean of the cached values that query head `head` sees.
+  Vector mix(int layer, std::int64_t head, const Vector& q) const {
+    const std::size_t first = size(head * m_.n_kv_heads / m_.n_heads * m_.head_dim);
+    const std::size_t oldest = size(m_.first_seen(layer, position_));
     Vector weights;
     double total = 0.0;
-    for (const Vector& key : keys(layer)) {
+    if (m_.sinks) total = std::exp(row(Tensor::sinks, layer, 0, m_.n_heads)[size(head)]);
+    for (std::size_t t = oldest; t < keys(layer).size(); ++t) {
+      const Vector& key = keys(layer)[t];
       double score = 0.0;
       for (std::size_t d = 0; d < q.size(); ++d) score += q[d] * key[first + d];
       weights.push_back(std::exp(score / std::sqrt(static_cast<double>(q.size()))));
@@ -152,7 +172,7 @@ class NaiveDecoder {
     Vector out(q.size(), 0.0);
     for (std::size_t t = 0; t < weights.size(); ++t) {
       for (std::size_t d = 0; d < q.size(); ++d)
-        out[d] += weights[t] / total * values(layer)[t][first + d];
+        out[d] += weights[t] / total * values(layer)[oldest + t][first + d];
     }
     for (double& x : out) x = round_bf16(x);
     return out;

@@ -23,9 +23,15 @@ inline ArchitectureSpec spec_of(const TinyModel& m) {
   ffn.ffn_dim = m.ffn_dim;
   ffn.form = m.gated ? FfnForm::gated : FfnForm::plain;
   ffn.bias = m.ffn_bias;
+  attention.shape.sinks = m.sinks;
   spec.mixers.push_back({"attn", attention});
+  if (m.window > 0)
+    spec.mixers.push_back({"local", SlidingWindowAttention{attention.shape, m.window}});
+  if (m.chunk > 0) spec.mixers.push_back({"local", ChunkedAttention{attention.shape, m.chunk}});
   spec.ffns.push_back({"ffn", ffn});
-  spec.layers.assign(static_cast<std::size_t>(m.n_layers), Layer{});
+  spec.norms_per_block = m.post_norms ? 2 : 1;
+  for (int layer = 0; layer < m.n_layers; ++layer)
+    spec.layers.push_back({.mixer = m.is_local(layer) ? 1 : 0, .ffn = 0});
   finish_architecture(spec);
   return spec;
 }

@@ -52,7 +52,8 @@ struct AttentionArgs {
   float* out = nullptr;  // (group, head_dim)
 };
 
-/// residual += y (when there is a y); x = rms_norm(residual) * weight. All (n), bf16.
+/// residual += y (when there is a y); x = rms_norm(residual) * weight. All (n), bf16. x may be
+/// `residual`.
 struct NormArgs {
   Bf16* residual = nullptr;
   const Bf16* y = nullptr;

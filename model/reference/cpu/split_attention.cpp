@@ -8,11 +8,20 @@ namespace {
 
 std::int64_t steps_of(std::int64_t tokens) { return (tokens + kTokenStep - 1) / kTokenStep; }
 
+/// Sum of the softmax weights of head `h`, relative to its maximum; a sink takes its share here. A
+/// sink far above all scores overflows to infinity, and leaves an output of zero as it should.
+float weight_sum(const AttentionTask& task, const AttentionPart& part, std::int64_t h) {
+  const auto at = static_cast<std::size_t>(h);
+  if (task.sinks == nullptr) return part.sum[at];
+  const Bf16 sink = task.sinks[part.item % task.n_kv_heads * task.group + h];
+  return part.sum[at] + std::exp(bf16_to_float(sink) - part.max[at]);
+}
+
 void store_output(const AttentionTask& task, const AttentionPart& part) {
   // Items are sequence-major and groups of heads adjacent, so an item's outputs are adjacent too.
   Bf16* const out = task.out + part.item * task.group * task.head_dim;
   for (std::int64_t h = 0; h < task.group; ++h) {
-    const float scale = 1.0F / part.sum[static_cast<std::size_t>(h)];
+    const float scale = 1.0F / weight_sum(task, part, h);
     for (std::int64_t d = h * task.head_dim; d < (h + 1) * task.head_dim; ++d)
       out[d] = float_to_bf16(part.out[static_cast<std::size_t>(d)] * scale);
   }
@@ -76,7 +85,7 @@ AttentionReads SplitAttention::run(const AttentionTask& task, const Kernels& ker
   AttentionReads reads;
   for (const AttentionPiece& piece : attention_pieces(items, task.tokens, thread, pool.size())) {
     run_piece(task, kernels, thread, piece);
-    reads.older_tokens += piece.token1 - piece.token0 - (piece.last ? 1 : 0);
+    reads.tokens += piece.token1 - piece.token0;
     ++(piece.first ? reads.items_started : reads.items_joined);
   }
   if (!splits_items(items, task.tokens, pool.size())) return reads;

@@ -52,12 +52,13 @@ struct AttentionTask {
   std::int64_t q_stride = 0;  // elements between sequences
   std::function<const Bf16*(std::int64_t item)> keys;
   std::function<const Bf16*(std::int64_t item)> values;
-  Bf16* out = nullptr;  // (sequences, n_kv_heads * group, head_dim)
+  const Bf16* sinks = nullptr;  // (n_kv_heads * group) or none: scores of a token without a value
+  Bf16* out = nullptr;          // (sequences, n_kv_heads * group, head_dim)
 };
 
-/// What one thread read: cached tokens over all its items, and query rows.
+/// What one thread read: cached tokens over all its items, the newest included, and query rows.
 struct AttentionReads {
-  std::int64_t older_tokens = 0;  // without the newest, which was written a moment ago
+  std::int64_t tokens = 0;
   std::int64_t items_started = 0;
   std::int64_t items_joined = 0;
 };
