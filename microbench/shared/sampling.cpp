@@ -68,16 +68,17 @@ SteadyTiming time_steadily(const std::function<Reference()>& look,
 }
 
 std::vector<PairedTiming> time_in_pairs(const std::function<Reference()>& look,
-                                        const std::function<double()>& sample,
+                                        const std::function<Timing()>& sample,
                                         const StoppingRule& rule, double drift_limit) {
   const auto start = std::chrono::steady_clock::now();
   std::vector<PairedTiming> timings;
   std::vector<double> works;
   Reference before = look();
   for (;;) {
-    const double seconds = sample();
+    const Timing timing = sample();
     const Reference after = look();
-    timings.push_back({seconds, mean(before, after), !reference_moved(before, after, drift_limit)});
+    const bool steady = !timing.disturbed && !reference_moved(before, after, drift_limit);
+    timings.push_back({timing.seconds, mean(before, after), steady});
     if (timings.back().steady) works.push_back(memory_work(timings.back()));
     before = after;
     const double spent_s = elapsed_since(start);

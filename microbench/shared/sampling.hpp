@@ -50,11 +50,17 @@ struct SteadyTiming {
 SteadyTiming time_steadily(const std::function<Reference()>& look,
                            const std::function<TimingSummary()>& point, const DriftRule& rule);
 
+/// One timing, and whether other work took the CPUs away meanwhile.
+struct Timing {
+  double seconds = 0.0;
+  bool disturbed = false;
+};
+
 /// One timing between two looks at the machine.
 struct PairedTiming {
   double seconds = 0.0;
   Reference reference;  // mean of the looks before and after
-  bool steady = true;   // whether they agree
+  bool steady = true;   // whether they agree, and nothing disturbed the timing
 };
 
 /// Timings long enough to change the machine's state in between, each with a look before and after
@@ -62,7 +68,7 @@ struct PairedTiming {
 /// are taken. A look takes as long as a short timing:
 /// this is for samples of tens of milliseconds.
 std::vector<PairedTiming> time_in_pairs(const std::function<Reference()>& look,
-                                        const std::function<double()>& sample,
+                                        const std::function<Timing()>& sample,
                                         const StoppingRule& rule, double drift_limit);
 
 /// The timings that count: the steady ones, or all when fewer than five are.

@@ -1,6 +1,7 @@
 #include "model/reference/measure_decode.hpp"
 
 #include <fmt/format.h>
+#include <time.h>
 
 #include <algorithm>
 
@@ -16,21 +17,33 @@ struct StepSamples {
   std::vector<std::vector<double>> operators;  // by step
 };
 
+/// CPU time of all threads of this process so far.
+double cpu_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+/// Threads of a step compute or spin: what they lack of CPU time went to other programs.
+Timing time_step(DecodeEngine& engine, double least_cpu_share) {
+  engine.rewind();
+  const double before = cpu_seconds();
+  engine.step();
+  const double used = cpu_seconds() - before;
+  const double seconds = engine.recorder().step_seconds();
+  return {seconds, used < least_cpu_share * seconds * engine.pool().size()};
+}
+
 StepSamples sample_steps(DecodeEngine& engine, const std::function<Reference()>& look,
                          const MeasureOptions& options) {
   StepSamples samples;
-  const auto one_step = [&] {
-    engine.rewind();
-    engine.step();
-    return engine.recorder().step_seconds();
-  };
-  one_step();
+  time_step(engine, options.least_cpu_share);  // page tables, caches, code
   samples.steps = time_in_pairs(
       look,
       [&] {
-        const double seconds = one_step();
+        const Timing timing = time_step(engine, options.least_cpu_share);
         samples.operators.push_back(engine.recorder().operator_seconds());
-        return seconds;
+        return timing;
       },
       options.stopping, options.drift_limit);
   return samples;

@@ -13,6 +13,7 @@ struct MeasureOptions {
   EngineOptions engine = {};
   StoppingRule stopping = {.min_samples = 20, .half_width = 0.005, .max_seconds = 5.0};
   double drift_limit = DriftRule{}.limit;
+  double least_cpu_share = 0.95;  // of the threads' time in a step: less, and other work ran
 };
 
 /// One operator of the model's list as measured: all its layers together, per step.

@@ -16,6 +16,7 @@ TEST_CASE("points come in order, with every operator of the model's list and its
   options.engine.threads = 2;
   options.stopping = {.min_samples = 3, .half_width = 1.0, .max_seconds = 0.05};
   options.drift_limit = 1e9;  // whatever else the machine runs
+  options.least_cpu_share = 0.0;
   std::vector<std::string> seen;
   const auto points =
       measure_decode(spec, {1, 4}, {0, 40}, options,

@@ -87,7 +87,7 @@ TEST_CASE("timings during which the machine changed do not count, and do not end
   std::vector<double> seconds = {1.0, 1.0, 7.0, 2.0, 2.0, 2.2};
   std::size_t next = 0;
   const auto timings =
-      time_in_pairs([&] { return look(); }, [&] { return seconds[next++]; },
+      time_in_pairs([&] { return look(); }, [&] { return Timing{seconds[next++]}; },
                     {.min_samples = 5, .half_width = 1.0, .max_seconds = 1e9}, 0.03);
   REQUIRE(timings.size() == 6);
   CHECK_FALSE(timings[2].steady);
@@ -100,10 +100,24 @@ TEST_CASE("timings during which the machine changed do not count, and do not end
   CHECK(middle_timing(timings, {5}) == 5);
 }
 
+TEST_CASE("a timing whose CPUs other work took does not count, however still the memory was") {
+  std::vector<bool> disturbed = {false, true, false, false, false, false};
+  std::size_t next = 0;
+  const auto timings = time_in_pairs(
+      [] {
+        return Reference{50.0, 1.0};
+      },
+      [&] {
+        return Timing{1.0, disturbed[next++]};
+      },
+      {.min_samples = 5, .half_width = 1.0, .max_seconds = 1e9}, 0.03);
+  CHECK(usable_timings(timings) == std::vector<std::size_t>{0, 2, 3, 4, 5});
+}
+
 TEST_CASE("with fewer than five steady timings all of them count, and time ends the sampling") {
   Recorded look{{1.0, 2.0, 1.0}};
   const auto timings =
-      time_in_pairs([&] { return look(); }, [] { return 1.0; },
+      time_in_pairs([&] { return look(); }, [] { return Timing{1.0}; },
                     {.min_samples = 1, .half_width = 1.0, .max_seconds = 0.0}, 0.03);
   REQUIRE(timings.size() == 1);
   CHECK(usable_timings(timings) == std::vector<std::size_t>{0});
