@@ -28,7 +28,9 @@ void append_experts(const MoeFfn& f, OperatorBuilder& b) {
   const double model_width = f.latent_dim > 0 ? static_cast<double>(f.latent_dim) : b.hidden_dim();
   const auto experts = static_cast<double>(f.n_experts);
   const auto per_token = static_cast<double>(f.n_experts_per_token);
-  const double hit = expected_distinct_experts(experts, per_token, b.tokens());
+  const double hit = b.step().experts_hit > 0.0
+                         ? b.step().experts_hit
+                         : expected_distinct_experts(experts, per_token, b.tokens());
   const double bias_elements = f.expert_bias ? input_matrices(f.form) * width + model_width : 0.0;
 
   Operator& op = b.append("moe_experts", OperatorKind::moe);

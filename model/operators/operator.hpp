@@ -40,7 +40,7 @@ struct OperatorShape {
   double kv_heads = 0.0;           // attention: key-value heads of this rank
   double tokens_read = 0.0;        // attention, mla: cached tokens read per sequence
   double experts = 0.0;            // moe: routed experts
-  double experts_hit = 0.0;        // moe: expected distinct experts of this step
+  double experts_hit = 0.0;        // moe: distinct experts of this step, expected or known
   double experts_per_token = 0.0;  // moe
   double ranks = 1.0;              // collective
 };

@@ -10,6 +10,9 @@ struct StepShape {
   double query_len = 1.0;
   double context = 0.0;
   int tp = 1;  // tensor-parallel ranks
+  // Distinct experts that the tokens hit in each layer with experts, where that is known; 0: what
+  // uniform routing makes expected.
+  double experts_hit = 0.0;
 
   double tokens() const { return sequences * query_len; }
   bool is_decode() const { return query_len == 1.0; }
