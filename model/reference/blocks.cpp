@@ -1,5 +1,6 @@
 #include "model/reference/blocks.hpp"
 
+#include <algorithm>
 #include <string>
 #include <type_traits>
 
@@ -16,15 +17,24 @@ namespace {
 constexpr Component kStoredParts[] = {
     Component::attention, Component::dense_ffn, Component::embedding,  Component::lm_head,
     Component::k,         Component::v,         Component::activations};
+/// The same of models with experts.
+constexpr Component kExpertParts[] = {Component::routed_experts, Component::shared_experts,
+                                      Component::router};
+
+void check_format(const ArchitectureSpec& spec, Component part) {
+  const Storage& storage = spec.formats[part];
+  if (storage != storage_of(*find_format("bf16")))
+    refuse(std::string(kComponentNames[static_cast<std::size_t>(part)]) + " in " +
+           std::string(storage.format.name()) + " (bf16 only)");
+}
 
 void check_formats(const ArchitectureSpec& spec) {
-  const Storage bf16 = storage_of(*find_format("bf16"));
-  for (const Component part : kStoredParts) {
-    const Storage& storage = spec.formats[part];
-    if (storage != bf16)
-      refuse(std::string(kComponentNames[static_cast<std::size_t>(part)]) + " in " +
-             std::string(storage.format.name()) + " (bf16 only)");
-  }
+  for (const Component part : kStoredParts) check_format(spec, part);
+  const bool has_experts = std::any_of(spec.ffns.begin(), spec.ffns.end(), [](const NamedFfn& f) {
+    return std::holds_alternative<MoeFfn>(f.kind);
+  });
+  if (!has_experts) return;
+  for (const Component part : kExpertParts) check_format(spec, part);
 }
 
 }  // namespace
@@ -52,6 +62,8 @@ FfnBlock make_ffn_block(const NamedFfn& ffn, const LayerSetup& setup) {
         using Kind = std::decay_t<decltype(kind)>;
         if constexpr (std::is_same_v<Kind, DenseFfn>)
           return DenseFfnBlock(kind, setup);
+        else if constexpr (std::is_same_v<Kind, MoeFfn>)
+          return MoeBlock(kind, setup);
         else
           refuse("feed-forward kind \"" + std::string(Kind::kName) + "\" (of " +
                  in_quotes(ffn.name) + ")");

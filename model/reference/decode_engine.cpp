@@ -128,13 +128,19 @@ void DecodeEngine::start(std::int64_t batch, std::int64_t context, std::int64_t 
   });
   size_activations(batch);
   batch_ = batch;
-  start_context_ = position_ = context;
+  start_context_ = context;
+  rewind();
+}
+
+void DecodeEngine::rewind() {
+  position_ = start_context_;
+  for (std::size_t i = 0; i < tokens_.size(); ++i)
+    tokens_[i] = static_cast<std::int64_t>(i * 7919) % spec_.vocab_size;
 }
 
 void DecodeEngine::size_activations(std::int64_t batch) {
   std::int64_t qkv = 0;
   std::int64_t attention = 0;
-  std::int64_t ffn = 0;
   rotary_.clear();
   for (const MixerBlock& mixer : mixers_) {
     const GqaShape& s = std::visit([](const auto& block) { return block.shape(); }, mixer);
@@ -145,8 +151,8 @@ void DecodeEngine::size_activations(std::int64_t batch) {
     const auto half = static_cast<std::size_t>(s.head_dim / 2);
     if (!known) rotary_.push_back({s.head_dim, std::vector<float>(half), std::vector<float>(half)});
   }
-  for (const FfnBlock& block : ffns_)
-    ffn = std::max(ffn, std::visit([](const auto& b) { return b.ffn_dim(); }, block));
+  for (FfnBlock& ffn : ffns_)
+    std::visit([&](auto& block) { block.reserve(batch, pool_.size(), activations_); }, ffn);
   const auto sized = [batch](std::vector<Bf16>& values, std::int64_t width) {
     values.assign(static_cast<std::size_t>(batch * width), 0);
   };
@@ -155,12 +161,8 @@ void DecodeEngine::size_activations(std::int64_t batch) {
   sized(activations_.y, spec_.hidden_dim);
   sized(activations_.qkv, qkv);
   sized(activations_.attention, attention);
-  sized(activations_.up_gate, 2 * ffn);
-  sized(activations_.hidden, ffn);
   sized(activations_.logits, spec_.vocab_size);
   tokens_.assign(static_cast<std::size_t>(batch), 0);
-  for (std::size_t i = 0; i < tokens_.size(); ++i)
-    tokens_[i] = static_cast<std::int64_t>(i * 7919) % spec_.vocab_size;
   best_tokens_.assign(static_cast<std::size_t>(batch * pool_.size()), 0);
 }
 
@@ -248,6 +250,18 @@ void DecodeEngine::run_sampling(StepContext& step, int thread) {
     }
   }
   recorder_.finish(thread, op_sampling_);
+}
+
+double DecodeEngine::experts_hit() const {
+  double sum = 0.0;
+  double layers = 0.0;
+  for (const FfnBlock& ffn : ffns_) {
+    const auto* const moe = std::get_if<MoeBlock>(&ffn);
+    if (moe == nullptr) continue;
+    sum += static_cast<double>(moe->experts_hit());
+    layers += 1.0;
+  }
+  return layers > 0.0 ? sum / layers : 0.0;
 }
 
 float DecodeEngine::logit(std::int64_t sequence, std::int64_t token) const {

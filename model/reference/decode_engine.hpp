@@ -36,9 +36,9 @@ class DecodeEngine {
   /// Appends one token to every sequence and decides the next.
   void step();
 
-  /// Goes back to the context that start() was given, so that steps of one point are alike. Windows
-  /// and chunks that wrapped since keep the later tokens: as many bytes, other values.
-  void rewind() { position_ = start_context_; }
+  /// Goes back to the context and the tokens of start(), so that steps of one point are alike.
+  /// Windows and chunks that wrapped since keep the later tokens: as many bytes, other values.
+  void rewind();
 
   /// The spec as run, with only the layers asked for.
   const ArchitectureSpec& spec() const { return spec_; }
@@ -53,6 +53,10 @@ class DecodeEngine {
   float logit(std::int64_t sequence, std::int64_t token) const;
   std::int64_t position() const { return position_; }
   const MixerBlock& mixer(std::size_t layer) const { return mixers_[layer]; }
+  const FfnBlock& ffn(std::size_t layer) const { return ffns_[layer]; }
+  /// Distinct experts that the last step's tokens chose: the mean over layers with experts, 0
+  /// without such layers.
+  double experts_hit() const;
 
  private:
   struct BlockNorm {

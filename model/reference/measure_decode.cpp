@@ -88,6 +88,7 @@ StepMeasurement measure_point(DecodeEngine& engine, const std::function<Referenc
   std::vector<double> medians;
   for (const std::vector<double>& times : operators) medians.push_back(median(times));
   describe_operators(engine, medians, measurement);
+  measurement.experts_hit = engine.experts_hit();
   return measurement;
 }
 

@@ -33,6 +33,7 @@ struct StepMeasurement {
   TimingSummary step;
   std::vector<OperatorMeasurement> operators;  // in the order of the model's list
   Traffic bytes;                               // of the whole step
+  double experts_hit = 0.0;                    // DecodeEngine::experts_hit(), alike in all steps
   BytesPerSecond reference_read;               // around the step in the middle, by all threads
   FlopsPerSecond reference_dot;
   int unsteady_steps = 0;  // during which the machine changed

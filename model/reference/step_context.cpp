@@ -7,16 +7,20 @@ Bytes bf16_bytes(std::int64_t elements) { return {static_cast<double>(elements) 
 
 }  // namespace
 
-void run_gemm(StepContext& step, int thread, int op, const PackedMatrix& weights,
-              const std::vector<Bf16>& bias, const Bf16* x, Bf16* y) {
+void multiply_own_rows(StepContext& step, int thread, int op, const PackedMatrix& weights,
+                       const std::vector<Bf16>& bias, const Bf16* x, Bf16* y) {
   weights.multiply(step.kernels, thread, x, step.batch, bias.empty() ? nullptr : bias.data(), y);
   const std::int64_t rows = weights.slab(thread).size();
-  if (rows > 0) {
-    Traffic& bytes = step.recorder.bytes(thread, op);
-    bytes.weights += Bytes{weights.slab_bytes(thread)};
-    if (!bias.empty()) bytes.weights += bf16_bytes(rows);
-    bytes.activations += bf16_bytes(step.batch * (weights.k() + rows));
-  }
+  if (rows == 0) return;
+  Traffic& bytes = step.recorder.bytes(thread, op);
+  bytes.weights += Bytes{weights.slab_bytes(thread)};
+  if (!bias.empty()) bytes.weights += bf16_bytes(rows);
+  bytes.activations += bf16_bytes(step.batch * (weights.k() + rows));
+}
+
+void run_gemm(StepContext& step, int thread, int op, const PackedMatrix& weights,
+              const std::vector<Bf16>& bias, const Bf16* x, Bf16* y) {
+  multiply_own_rows(step, thread, op, weights, bias, x, y);
   step.recorder.finish(thread, op);
 }
 

@@ -5,6 +5,7 @@
 
 #include "model/reference/cpu/kernels.hpp"
 #include "model/reference/cpu/packed_matrix.hpp"
+#include "model/reference/cpu/split_experts.hpp"
 #include "model/reference/cpu/thread_pool.hpp"
 #include "model/reference/step_recorder.hpp"
 #include "model/reference/weights.hpp"
@@ -28,6 +29,10 @@ struct Activations {
   std::vector<Bf16> up_gate;    // (batch, 2 ffn_dim): up, then gate
   std::vector<Bf16> hidden;     // (batch, ffn_dim)
   std::vector<Bf16> logits;     // (batch, vocab_size)
+  std::vector<Bf16> part;    // (batch, hidden_dim): the output of one of several parts of a block
+  std::vector<Bf16> scores;  // (batch, n_experts)
+  std::vector<float> gates;  // (batch): how much the shared experts of a token count
+  ExpertBuffers experts;
 };
 
 /// What every block of a step works with.
@@ -42,8 +47,12 @@ struct StepContext {
   float norm_epsilon = 1e-6F;
 };
 
-/// y (batch, rows) = x W^T + bias by all threads, as operator `op`: multiplies, counts, and meets
-/// the others. `bias` may be empty.
+/// y (batch, rows) = x W^T + bias, the rows of this thread, as operator `op`: multiplies and
+/// counts. `bias` may be empty.
+void multiply_own_rows(StepContext& step, int thread, int op, const PackedMatrix& weights,
+                       const std::vector<Bf16>& bias, const Bf16* x, Bf16* y);
+
+/// The same by all threads, which then meet.
 void run_gemm(StepContext& step, int thread, int op, const PackedMatrix& weights,
               const std::vector<Bf16>& bias, const Bf16* x, Bf16* y);
 

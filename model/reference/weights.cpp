@@ -64,6 +64,7 @@ bool is_bias(Tensor tensor) {
     case Tensor::gate_bias:
     case Tensor::down_bias:
     case Tensor::sinks:
+    case Tensor::router_bias:
       return true;
     default:
       return false;

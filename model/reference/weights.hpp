@@ -7,7 +7,8 @@
 
 namespace roofcast {
 
-/// Tensors of a model, by what they do. Matrices are (outputs, inputs); vectors are one row.
+/// Tensors of a model, by what they do. Matrices are (outputs, inputs); vectors are one row. The
+/// matrices of a layer's experts are stacked: row `expert x outputs + output`.
 enum class Tensor {
   embedding,
   lm_head,
@@ -33,6 +34,15 @@ enum class Tensor {
   attn_post_norm,
   ffn_post_norm,
   sinks,
+  router,
+  router_bias,
+  expert_up,
+  expert_gate,
+  expert_down,
+  shared_up,
+  shared_gate,
+  shared_down,
+  shared_output_gate,  // one row, whose product with a token gates its shared experts
 };
 
 /// One row of one tensor. `layer` is -1 outside the layers.

@@ -127,6 +127,19 @@ inline void check_cache(const DecodeEngine& engine, const Run& run, std::int64_t
   }
 }
 
+/// Tells a decoder which experts the engine's last step chose for its sequence.
+inline void hint_choices(const DecodeEngine& engine, const TinyModel& m, std::int64_t sequence,
+                         NaiveDecoder& twin) {
+  for (int layer = 0; layer < m.n_layers; ++layer) {
+    if (!m.has_experts(layer)) continue;
+    const auto& all = std::get<MoeBlock>(engine.ffn(static_cast<std::size_t>(layer))).choices();
+    std::vector<std::int64_t> experts;
+    for (std::int64_t i = 0; i < m.n_experts_per_token; ++i)
+      experts.push_back(all[static_cast<std::size_t>(sequence * m.n_experts_per_token + i)].expert);
+    twin.hint_choice(layer, std::move(experts));
+  }
+}
+
 /// Steps both decoders on the engine's tokens; returns how many argmaxes were beyond doubt.
 inline int check_run(const Run& run, IsaLevel isa, int steps) {
   DecodeEngine engine(spec_of(run.model), {.threads = run.threads, .isa = isa, .seed = 7});
@@ -138,6 +151,7 @@ inline int check_run(const Run& run, IsaLevel isa, int steps) {
     engine.step();
     for (std::int64_t s = 0; s < run.batch; ++s) {
       const auto at = static_cast<std::size_t>(s);
+      hint_choices(engine, run.model, s, twins[at]);
       const std::vector<double> exact = twins[at].step(tokens[at]);
       CHECK(distance(logits_of(engine, s), exact) <= tolerance(run.model, exact));
       if (has_clear_winner(run.model, exact)) {
@@ -148,6 +162,12 @@ inline int check_run(const Run& run, IsaLevel isa, int steps) {
       check_cache(engine, run, s, twins[at]);
     }
   }
+  int hints = 0;
+  int choices = 0;
+  for (const NaiveDecoder& twin : twins) hints += twin.hints_needed();
+  for (int layer = 0; layer < run.model.n_layers; ++layer)
+    choices += run.model.has_experts(layer) ? steps * static_cast<int>(run.batch) : 0;
+  CHECK(4 * hints <= choices);
   return clear_winners;
 }
 
@@ -170,7 +190,8 @@ inline Counted count_bytes(const TinyModel& model, std::int64_t batch, std::int6
     counted.engine.activations += t.activations;
   }
   const StepShape shape{.sequences = static_cast<double>(batch),
-                        .context = static_cast<double>(context)};
+                        .context = static_cast<double>(context),
+                        .experts_hit = engine.experts_hit()};
   counted.model = total_work(decode_step(spec, shape)).bytes;
   return counted;
 }

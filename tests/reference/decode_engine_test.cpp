@@ -135,9 +135,9 @@ std::string refusal(const ArchitectureSpec& spec) {
 }
 
 TEST_CASE("what the engine cannot run is refused by name") {
-  ArchitectureSpec moe = spec_of({});
-  moe.ffns[0].kind = MoeFfn{};
-  CHECK(refusal(moe).find("\"moe\"") != std::string::npos);
+  ArchitectureSpec no_ffn = spec_of({});
+  no_ffn.ffns[0].kind = NoFfn{};
+  CHECK(refusal(no_ffn).find("\"none\"") != std::string::npos);
   ArchitectureSpec mla = spec_of({});
   mla.mixers[0].kind = MultiHeadLatentAttention{};
   CHECK(refusal(mla).find("\"mla\"") != std::string::npos);

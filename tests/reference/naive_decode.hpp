@@ -1,14 +1,17 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "model/reference/weights.hpp"
 
 namespace roofcast {
 
-/// Sizes of a tiny dense model for the naive decoder.
+/// Sizes of a tiny model for the naive decoder. Layers from `first_dense` on have experts when
+/// there are any.
 struct TinyModel {
   std::int64_t n_layers = 1, hidden_dim = 32, n_heads = 2, n_kv_heads = 1, head_dim = 16;
   std::int64_t ffn_dim = 48, vocab_size = 64;
@@ -28,6 +31,11 @@ struct TinyModel {
     if (chunk > 0) return position - position % chunk;
     return position < window ? 0 : position - window + 1;
   }
+  std::int64_t n_experts = 0, n_experts_per_token = 1, expert_dim = 0, first_dense = 0;
+  std::int64_t n_shared_experts = 0, shared_expert_dim = 0, dense_dim = 0;
+  bool router_bias = false, shared_gate = false;
+
+  bool has_experts(std::int64_t layer) const { return n_experts > 0 && layer >= first_dense; }
 };
 
 /// Decodes a tiny model the plain way: one sequence at a time, loops in double, values rounded to
@@ -37,7 +45,11 @@ class NaiveDecoder {
   using Vector = std::vector<double>;
 
   NaiveDecoder(TinyModel model, WeightSource source)
-      : m_(model), source_(std::move(source)), keys_(size(m_.n_layers)), values_(keys_) {}
+      : m_(model),
+        source_(std::move(source)),
+        keys_(size(m_.n_layers)),
+        values_(keys_),
+        other_choices_(size(m_.n_layers)) {}
 
   /// Logits after `token`, which goes to the end of the cache.
   Vector step(std::int64_t token) {
@@ -61,6 +73,14 @@ class NaiveDecoder {
     values_[size(layer)].push_back(std::move(value));
   }
   void set_position(std::int64_t position) { position_ = position; }
+
+  /// Experts that another decoder chose in a layer of the next step. They count where this one's
+  /// own choice is in doubt: a score may be rounded either way when sums differ in their last bits.
+  void hint_choice(int layer, std::vector<std::int64_t> experts) {
+    other_choices_[size(layer)] = std::move(experts);
+  }
+  /// How often a hint was needed.
+  int hints_needed() const { return hints_needed_; }
 
   /// Cached keys of a layer: one vector of (n_kv_heads * head_dim) per token.
   const std::vector<Vector>& keys(int layer) const { return keys_[size(layer)]; }
@@ -91,10 +111,10 @@ class NaiveDecoder {
   Vector vector(Tensor tensor, int layer) const { return row(tensor, layer, 0, m_.hidden_dim); }
 
   Vector matrix(Tensor tensor, int layer, std::int64_t rows, const Vector& x,
-                const Vector& bias = {}) const {
+                const Vector& bias = {}, std::int64_t first = 0) const {
     Vector y;
     for (std::int64_t i = 0; i < rows; ++i) {
-      const Vector w = row(tensor, layer, i, static_cast<std::int64_t>(x.size()));
+      const Vector w = row(tensor, layer, first + i, static_cast<std::int64_t>(x.size()));
       double sum = bias.empty() ? 0.0 : bias[size(i)];
       for (std::size_t j = 0; j < x.size(); ++j) sum += w[j] * x[j];
       y.push_back(round_bf16(sum));
@@ -178,14 +198,26 @@ class NaiveDecoder {
     return out;
   }
 
-  Vector feed_forward(int layer, const Vector& x) const {
+  /// A feed-forward block's matrices, and which of several stacked ones it is.
+  struct Block {
+    Tensor up, gate, down;
+    std::int64_t width = 0, index = 0;
+    bool bias = false;
+  };
+
+  Vector feed_forward(int layer, const Vector& x) {
+    if (m_.has_experts(layer)) return experts(layer, x);
+    return block(layer, x, {Tensor::up, Tensor::gate, Tensor::down, m_.ffn_dim, 0, m_.ffn_bias});
+  }
+
+  Vector block(int layer, const Vector& x, const Block& b) const {
     const auto bias = [&](Tensor t, std::int64_t width) {
-      return m_.ffn_bias ? row(t, layer, 0, width) : Vector{};
+      return b.bias ? row(t, layer, 0, width) : Vector{};
     };
-    Vector hidden = matrix(Tensor::up, layer, m_.ffn_dim, x, bias(Tensor::up_bias, m_.ffn_dim));
+    const std::int64_t first = b.index * b.width;
+    Vector hidden = matrix(b.up, layer, b.width, x, bias(Tensor::up_bias, b.width), first);
     Vector gate;
-    if (m_.gated)
-      gate = matrix(Tensor::gate, layer, m_.ffn_dim, x, bias(Tensor::gate_bias, m_.ffn_dim));
+    if (m_.gated) gate = matrix(b.gate, layer, b.width, x, bias(Tensor::gate_bias, b.width), first);
     for (std::size_t i = 0; i < hidden.size(); ++i) {
       const double u = hidden[i];
       const double active = m_.gated
@@ -195,14 +227,77 @@ class NaiveDecoder {
                                                        (u + 0.044715 * u * u * u)));
       hidden[i] = round_bf16(active);
     }
-    return matrix(Tensor::down, layer, m_.hidden_dim, hidden,
-                  bias(Tensor::down_bias, m_.hidden_dim));
+    return matrix(b.down, layer, m_.hidden_dim, hidden, bias(Tensor::down_bias, m_.hidden_dim),
+                  b.index * m_.hidden_dim);
+  }
+
+  /// The routed experts' outputs are stored in bf16 and their weighted sum once; each part beside
+  /// them is stored, then added and the sum stored.
+  Vector experts(int layer, const Vector& x) {
+    const Vector scores =
+        matrix(Tensor::router, layer, m_.n_experts, x,
+               m_.router_bias ? row(Tensor::router_bias, layer, 0, m_.n_experts) : Vector{});
+    const std::vector<std::int64_t> chosen = choose(scores, other_choices_[size(layer)]);
+    double total = 0.0;
+    for (const std::int64_t expert : chosen) total += std::exp(scores[size(expert)]);
+    Vector y(x.size(), 0.0);
+    for (const std::int64_t expert : chosen) {
+      const Vector out = block(
+          layer, x,
+          {Tensor::expert_up, Tensor::expert_gate, Tensor::expert_down, m_.expert_dim, expert});
+      for (std::size_t i = 0; i < y.size(); ++i)
+        y[i] += std::exp(scores[size(expert)]) / total * out[i];
+    }
+    for (double& v : y) v = round_bf16(v);
+    const auto add_part = [&](const Block& part, double weight) {
+      const Vector out = block(layer, x, part);
+      for (std::size_t i = 0; i < y.size(); ++i) y[i] = round_bf16(y[i] + weight * out[i]);
+    };
+    if (m_.n_shared_experts > 0)
+      add_part({Tensor::shared_up, Tensor::shared_gate, Tensor::shared_down,
+                m_.n_shared_experts * m_.shared_expert_dim},
+               m_.shared_gate ? output_gate(layer, x) : 1.0);
+    if (m_.dense_dim > 0) add_part({Tensor::up, Tensor::gate, Tensor::down, m_.dense_dim}, 1.0);
+    return y;
+  }
+
+  double output_gate(int layer, const Vector& x) const {
+    const Vector w = vector(Tensor::shared_output_gate, layer);
+    return 1.0 / (1.0 + std::exp(-std::inner_product(w.begin(), w.end(), x.begin(), 0.0)));
+  }
+
+  /// Experts with the largest scores, the first among equals; `other` instead where each difference
+  /// is within a few roundings of the scores.
+  std::vector<std::int64_t> choose(const Vector& scores, std::vector<std::int64_t> other) {
+    std::vector<std::int64_t> own(scores.size());
+    std::iota(own.begin(), own.end(), 0);
+    std::stable_sort(own.begin(), own.end(), [&](std::int64_t a, std::int64_t b) {
+      return scores[size(a)] > scores[size(b)];
+    });
+    own.resize(size(m_.n_experts_per_token));
+    double largest = 0.0;
+    for (const double score : scores) largest = std::max(largest, std::fabs(score));
+    const double least = scores[size(own.back())];
+    const double doubt = 4.0 / 256.0 * largest;
+    std::vector<std::int64_t> sorted = own;
+    std::sort(sorted.begin(), sorted.end());
+    std::sort(other.begin(), other.end());
+    if (other.size() != own.size() || other == sorted) return own;
+    for (std::int64_t e = 0; e < m_.n_experts; ++e) {
+      const bool chosen = std::binary_search(other.begin(), other.end(), e);
+      if (scores[size(e)] < least - doubt ? chosen : scores[size(e)] > least + doubt && !chosen)
+        return own;
+    }
+    ++hints_needed_;
+    return other;
   }
 
   TinyModel m_;
   WeightSource source_;
-  std::vector<std::vector<Vector>> keys_, values_;  // by layer, then token
+  std::vector<std::vector<Vector>> keys_, values_;        // by layer, then token
+  std::vector<std::vector<std::int64_t>> other_choices_;  // by layer
   std::int64_t position_ = 0;
+  int hints_needed_ = 0;
 };
 
 }  // namespace roofcast

@@ -29,9 +29,21 @@ inline ArchitectureSpec spec_of(const TinyModel& m) {
     spec.mixers.push_back({"local", SlidingWindowAttention{attention.shape, m.window}});
   if (m.chunk > 0) spec.mixers.push_back({"local", ChunkedAttention{attention.shape, m.chunk}});
   spec.ffns.push_back({"ffn", ffn});
+  MoeFfn moe;
+  moe.n_experts = m.n_experts;
+  moe.n_experts_per_token = m.n_experts_per_token;
+  moe.expert_dim = m.expert_dim;
+  moe.n_shared_experts = m.n_shared_experts;
+  moe.shared_expert_dim = m.shared_expert_dim;
+  moe.dense_dim = m.dense_dim;
+  moe.form = ffn.form;
+  moe.router_bias = m.router_bias;
+  moe.shared_gate = m.shared_gate;
+  if (m.n_experts > 0) spec.ffns.push_back({"moe", moe});
   spec.norms_per_block = m.post_norms ? 2 : 1;
   for (int layer = 0; layer < m.n_layers; ++layer)
-    spec.layers.push_back({.mixer = m.is_local(layer) ? 1 : 0, .ffn = 0});
+    spec.layers.push_back(
+        {.mixer = m.is_local(layer) ? 1 : 0, .ffn = m.has_experts(layer) ? 1 : 0});
   finish_architecture(spec);
   return spec;
 }

@@ -116,6 +116,34 @@ void activate(const ActivateArgs& a) {
 }
 
 template <typename S>
+void weighted_sum(const WeightedSumArgs& a) {
+  const std::int64_t whole = a.n / S::kLanes * S::kLanes;
+  for (std::int64_t i = 0; i < whole; i += S::kLanes) {
+    typename S::Floats sum = S::zero();
+    for (std::int64_t row = 0; row < a.count; ++row)
+      sum = S::fma(S::load_bf16(a.rows[row] + i), S::set(a.weights[row]), sum);
+    S::store_bf16(a.out + i, sum);
+  }
+  for (std::int64_t i = whole; i < a.n; ++i) {
+    float sum = 0.0F;
+    for (std::int64_t row = 0; row < a.count; ++row)
+      sum += S::to_float(a.rows[row][i]) * a.weights[row];
+    a.out[i] = S::to_bf16(sum);
+  }
+}
+
+template <typename S>
+float dot(const Bf16* a, const Bf16* b, std::int64_t n) {
+  const std::int64_t whole = n / S::kLanes * S::kLanes;
+  typename S::Floats sums = S::zero();
+  for (std::int64_t i = 0; i < whole; i += S::kLanes)
+    sums = S::fma(S::load_bf16(a + i), S::load_bf16(b + i), sums);
+  float rest = 0.0F;
+  for (std::int64_t i = whole; i < n; ++i) rest += S::to_float(a[i]) * S::to_float(b[i]);
+  return S::horizontal_sum(sums) + rest;
+}
+
+template <typename S>
 std::int64_t argmax(const Bf16* values, std::int64_t n) {
   const std::int64_t whole = n / S::kLanes * S::kLanes;
   float top = S::to_float(values[n - 1]);

@@ -83,6 +83,16 @@ struct ActivateArgs {
   std::int64_t n = 0;
 };
 
+/// out = sum over `count` rows of weight x row, in fp32, rounded once. All (n), bf16; out may be
+/// one of the rows.
+struct WeightedSumArgs {
+  const Bf16* const* rows = nullptr;
+  const float* weights = nullptr;
+  std::int64_t count = 0;
+  Bf16* out = nullptr;
+  std::int64_t n = 0;
+};
+
 /// Kernels of one instruction set. Single-threaded: a caller hands each thread its share.
 struct Kernels {
   IsaLevel isa = IsaLevel::portable;
@@ -91,6 +101,9 @@ struct Kernels {
   void (*add_norm)(const NormArgs&) = nullptr;
   void (*rotate_head)(const RotateArgs&) = nullptr;
   void (*activate)(const ActivateArgs&) = nullptr;
+  void (*weighted_sum)(const WeightedSumArgs&) = nullptr;
+  /// Sum of the products of n values, in fp32.
+  float (*dot)(const Bf16* a, const Bf16* b, std::int64_t n) = nullptr;
   /// Index of the first largest of n values, n >= 1.
   std::int64_t (*argmax)(const Bf16* values, std::int64_t n) = nullptr;
   /// Reads `bytes` (a multiple of 1024) and returns their sum as 32-bit words, so that no load can

@@ -15,6 +15,8 @@ Kernels make_kernels(IsaLevel isa) {
           .add_norm = add_norm<S>,
           .rotate_head = rotate_head<S>,
           .activate = activate<S>,
+          .weighted_sum = weighted_sum<S>,
+          .dot = dot<S>,
           .argmax = argmax<S>,
           .read = S::read,
           .dot_burst = dot_burst<S>,

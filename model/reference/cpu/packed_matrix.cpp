@@ -23,12 +23,15 @@ Bf16* Arena::take(std::int64_t elements) {
   return reinterpret_cast<Bf16*>(at);
 }
 
-PackedMatrix::PackedMatrix(std::int64_t rows, std::int64_t k, Arenas& arenas) : rows_(rows), k_(k) {
+PackedMatrix::PackedMatrix(std::int64_t rows, std::int64_t k, Arenas& arenas,
+                           std::int64_t first_thread)
+    : rows_(rows), k_(k) {
   if (k < 2 || k % 2 != 0) throw std::invalid_argument("a packed matrix needs an even width");
   const std::int64_t tiles = (rows + kRowTile - 1) / kRowTile;
   const int parts = static_cast<int>(arenas.size());
   for (int i = 0; i < parts; ++i) {
-    const Range part = part_of(tiles, i, parts);
+    const auto at = static_cast<int>((i + parts - first_thread % parts) % parts);
+    const Range part = part_of(tiles, at, parts);
     const Range own = {part.begin * kRowTile, std::min(part.end * kRowTile, rows)};
     Bf16* const data =
         own.size() > 0 ? arenas[static_cast<std::size_t>(i)].take(own.size() * k) : nullptr;
@@ -52,8 +55,9 @@ void PackedMatrix::fill(int thread, const RowSource& source) {
 }
 
 void PackedMatrix::gather_row(std::int64_t row, Bf16* out) const {
-  const auto slab =
-      std::find_if(slabs_.begin(), slabs_.end(), [row](const Slab& s) { return row < s.rows.end; });
+  const auto slab = std::find_if(slabs_.begin(), slabs_.end(), [row](const Slab& s) {
+    return s.rows.begin <= row && row < s.rows.end;
+  });
   const std::int64_t first = row - row % kRowTile;
   const std::int64_t width = std::min(kRowTile, rows_ - first);
   const Bf16* const tile = slab->data + (first - slab->rows.begin) * k_ + (row - first) * 2;

@@ -33,13 +33,16 @@ using RowSource = std::function<void(std::int64_t row, Bf16* out)>;
 class PackedMatrix {
  public:
   PackedMatrix() = default;
-  /// Throws std::invalid_argument unless k is even and above 0.
-  PackedMatrix(std::int64_t rows, std::int64_t k, Arenas& arenas);
+  /// The first slab goes to thread `first_thread`: many matrices of few tiles share threads evenly
+  /// when each starts at another. Throws std::invalid_argument unless k is even and above 0.
+  PackedMatrix(std::int64_t rows, std::int64_t k, Arenas& arenas, std::int64_t first_thread = 0);
 
   std::int64_t rows() const { return rows_; }
   std::int64_t k() const { return k_; }
   /// Rows of `thread`'s slab.
   Range slab(int thread) const { return slabs_[static_cast<std::size_t>(thread)].rows; }
+  /// Its row tiles; null without rows.
+  const Bf16* slab_data(int thread) const { return slabs_[static_cast<std::size_t>(thread)].data; }
   double slab_bytes(int thread) const {
     return static_cast<double>(slab(thread).size() * k_) * sizeof(Bf16);
   }
@@ -62,7 +65,7 @@ class PackedMatrix {
 
   std::int64_t rows_ = 0;
   std::int64_t k_ = 0;
-  std::vector<Slab> slabs_;
+  std::vector<Slab> slabs_;  // by thread
 };
 
 }  // namespace roofcast

@@ -242,6 +242,54 @@ TEST_CASE("activations are silu of the gate times up, and gelu without a gate") 
   }
 }
 
+TEST_CASE("a matrix that starts at another thread has all rows once") {
+  // Three row tiles, the last of 5 rows, among two threads: one tile, then two.
+  const auto w = random_bf16(std::int64_t{37} * 8, 1.0F, 26);
+  Arenas arenas(2);
+  PackedMatrix packed(37, 8, arenas, 3);
+  CHECK(packed.slab(0) == Range{16, 37});
+  CHECK(packed.slab(1) == Range{0, 16});
+  for (const int thread : {0, 1})
+    packed.fill(thread, [&](std::int64_t row, Bf16* out) {
+      for (std::int64_t j = 0; j < 8; ++j) out[j] = w[static_cast<std::size_t>(row * 8 + j)];
+    });
+  for (const std::int64_t row : {0, 15, 16, 36}) {
+    std::vector<Bf16> out(8);
+    packed.gather_row(row, out.data());
+    for (std::int64_t j = 0; j < 8; ++j) CHECK(at(out, j) == at(w, row * 8 + j));
+  }
+}
+
+TEST_CASE("weighted sums are rounded once, and may replace one of their rows") {
+  for (const IsaLevel isa : supported_isas()) {
+    for (const std::int64_t n : {1, 16, 37, 64}) {
+      const std::vector<Bf16> parts[] = {random_bf16(n, 2.0F, 21), random_bf16(n, 2.0F, 22),
+                                         random_bf16(n, 2.0F, 23)};
+      std::vector<Bf16> out = parts[0];
+      const Bf16* const rows[] = {out.data(), parts[1].data(), parts[2].data()};
+      const float weights[] = {1.0F, 0.25F, -0.7F};
+      kernels_for(isa).weighted_sum({rows, weights, 3, out.data(), n});
+      for (std::int64_t i = 0; i < n; ++i) {
+        const double sum = at(parts[0], i) + 0.25 * at(parts[1], i) - 0.7 * at(parts[2], i);
+        CHECK(std::fabs(at(out, i) - sum) <= std::fabs(sum) * kBf16Epsilon + 1e-6);
+      }
+    }
+  }
+}
+
+TEST_CASE("a dot product of any length is that in double") {
+  for (const IsaLevel isa : supported_isas()) {
+    for (const std::int64_t n : {1, 16, 50, 129}) {
+      const auto a = random_bf16(n, 1.0F, 24);
+      const auto b = random_bf16(n, 1.0F, 25);
+      double sum = 0.0;
+      for (std::int64_t i = 0; i < n; ++i) sum += at(a, i) * at(b, i);
+      CHECK(std::fabs(static_cast<double>(kernels_for(isa).dot(a.data(), b.data(), n)) - sum) <=
+            1e-5);
+    }
+  }
+}
+
 TEST_CASE("argmax finds the first of the largest values wherever it stands") {
   for (const IsaLevel isa : supported_isas()) {
     for (const std::int64_t n : {1, 7, 16, 100}) {
