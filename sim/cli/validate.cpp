@@ -78,7 +78,8 @@ void append_points(const ArchitectureSpec& spec, const StepMeasurement& measured
   const CostModel model = make_cost_model(machine, engine);
   const OperatorList operators =
       decode_step(spec, {.sequences = static_cast<double>(measured.batch),
-                         .context = static_cast<double>(measured.context)});
+                         .context = static_cast<double>(measured.context),
+                         .experts_hit = measured.experts_hit});
   const StepEstimate step = estimate_step(operators, model);
   ValidationPoint point;
   point.case_name =
