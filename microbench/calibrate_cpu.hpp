@@ -45,8 +45,8 @@ struct CpuCalibration {
   int unsteady = 0;       // points kept although it changed in their last try too
 };
 
-/// Measures read bandwidth, GEMM, attention, elementwise kernels and the barrier of this CPU with
-/// the reference engine's kernels. Throws IoError when memory does not suffice.
+/// Measures read bandwidth, GEMM, attention, experts, elementwise kernels and the barrier of this
+/// CPU with the reference engine's kernels. Throws IoError when memory does not suffice.
 CpuCalibration calibrate_cpu(const CalibrateOptions& options, const Progress& progress);
 
 }  // namespace roofcast

@@ -7,6 +7,7 @@
 #include "microbench/cpu_barrier/cpu_barrier.hpp"
 #include "microbench/cpu_elementwise/cpu_elementwise.hpp"
 #include "microbench/cpu_gemm/cpu_gemm.hpp"
+#include "microbench/cpu_moe/cpu_moe.hpp"
 #include "microbench/cpu_read/cpu_read.hpp"
 
 namespace roofcast {
@@ -63,6 +64,21 @@ void add_attention(CpuEnvironment& environment, bool quick, std::vector<CpuBench
   }
 }
 
+void add_experts(CpuEnvironment& environment, bool quick, std::vector<CpuBench>& out) {
+  std::vector<MoeShape> shapes = {{64, 8, 1024, 512}, {16, 2, 2048, 1024}, {8, 2, 1536, 2048}};
+  std::vector<std::int64_t> batches = {1, 4, 16, 64};
+  if (!quick) {
+    shapes.insert(shapes.end(), {{32, 4, 4096, 512}, {256, 8, 1024, 256}});
+    batches = {1, 2, 4, 8, 16, 32, 64};
+  }
+  for (MoeShape shape : shapes) {
+    for (const std::int64_t batch : batches) {
+      shape.batch = batch;
+      out.push_back(moe_bench(environment, shape));
+    }
+  }
+}
+
 void add_elementwise(CpuEnvironment& environment, bool quick, std::vector<CpuBench>& out) {
   const std::vector<std::int64_t> batches =
       quick ? std::vector<std::int64_t>{1, 16} : std::vector<std::int64_t>{1, 4, 16, 64};
@@ -88,6 +104,7 @@ CalibrationPlan make_calibration_plan(CpuEnvironment& environment, bool quick) {
   add_reads(environment, quick, plan.benches);
   add_gemms(environment, quick, plan.benches);
   add_attention(environment, quick, plan.benches);
+  add_experts(environment, quick, plan.benches);
   add_elementwise(environment, quick, plan.benches);
   plan.benches.push_back(barrier_bench(environment));
   std::shuffle(plan.benches.begin(), plan.benches.end(), std::mt19937(kShuffleSeed));
