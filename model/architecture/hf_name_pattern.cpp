@@ -1,5 +1,6 @@
 #include "model/architecture/hf_name_pattern.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace roofcast::detail {
@@ -239,7 +240,7 @@ std::optional<NameRegex> NameRegex::compile(std::string_view expression) {
 bool NameRegex::matches_prefix(std::string_view text) const {
   Threads threads(steps_);
   threads.add(0, text.empty());
-  for (std::size_t i = 0; i < text.size() && !threads.accepted; ++i) {
+  for (std::size_t i = 0; i < text.size() && !threads.accepted && !threads.live.empty(); ++i) {
     Threads next(steps_);
     for (const std::size_t at : threads.live)
       if (steps_[at].chars.test(static_cast<unsigned char>(text[i])))
@@ -295,10 +296,14 @@ bool ModuleSet::contains(const std::string& module) const {
     return false;
   });
   if (named) return true;
-  for (const NameRegex& regex : regexes_)
-    for (const std::string_view prefix : kPrefixes)
-      if (regex.matches_prefix(std::string(prefix) + module)) return true;
-  return false;
+  if (regexes_.empty()) return false;
+  std::array<std::string, kPrefixes.size()> full_names;
+  for (std::size_t i = 0; i < kPrefixes.size(); ++i)
+    full_names[i] = std::string(kPrefixes[i]) + module;
+  return std::any_of(regexes_.begin(), regexes_.end(), [&](const NameRegex& regex) {
+    return std::any_of(full_names.begin(), full_names.end(),
+                       [&](const std::string& name) { return regex.matches_prefix(name); });
+  });
 }
 
 }  // namespace roofcast::detail

@@ -200,8 +200,9 @@ TEST_CASE("patterns and groups are limited, plain names are not") {
     return out + "]}";
   };
   CHECK(message(excluded(20000, "model.layers.0.x")) == "no error");
-  CHECK(message(excluded(1024, "re:.*x")) == "no error");
-  CHECK(message(excluded(1025, "re:.*x")).ends_with("expected at most 1024 patterns, got more"));
+  // Anchored patterns, which fail at the first character.
+  CHECK(message(excluded(1024, "re:x")) == "no error");
+  CHECK(message(excluded(1025, "re:x")).ends_with("expected at most 1024 patterns, got more"));
   std::string groups = "{\"quant_method\": \"compressed-tensors\", \"config_groups\": {\"g\": {}";
   for (int i = 0; i < 256; ++i) groups += ", \"g" + std::to_string(i) + "\": {}";
   CHECK(message(groups + "}}").ends_with("config_groups: expected at most 256 groups, got 257"));
