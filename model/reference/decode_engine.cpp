@@ -69,6 +69,7 @@ void DecodeEngine::build_layers() {
     const LayerSetup setup{.hidden_dim = spec_.hidden_dim,
                            .layer = static_cast<int>(i),
                            .layer_class = class_of(spec_, layer),
+                           .formats = spec_.formats,
                            .operators = operators_,
                            .arenas = arenas_,
                            .weights = weights_};
@@ -139,18 +140,9 @@ void DecodeEngine::rewind() {
 }
 
 void DecodeEngine::size_activations(std::int64_t batch) {
-  std::int64_t qkv = 0;
-  std::int64_t attention = 0;
-  rotary_.clear();
-  for (const MixerBlock& mixer : mixers_) {
-    const GqaShape& s = std::visit([](const auto& block) { return block.shape(); }, mixer);
-    qkv = std::max(qkv, (s.n_heads + 2 * s.n_kv_heads) * s.head_dim);
-    attention = std::max(attention, s.n_heads * s.head_dim);
-    const bool known = std::any_of(rotary_.begin(), rotary_.end(),
-                                   [&](const RotaryTable& t) { return t.head_dim == s.head_dim; });
-    const auto half = static_cast<std::size_t>(s.head_dim / 2);
-    if (!known) rotary_.push_back({s.head_dim, std::vector<float>(half), std::vector<float>(half)});
-  }
+  for (MixerBlock& mixer : mixers_)
+    std::visit([&](auto& block) { block.reserve(batch, pool_.size(), activations_); }, mixer);
+  size_rotary();
   for (FfnBlock& ffn : ffns_)
     std::visit([&](auto& block) { block.reserve(batch, pool_.size(), activations_); }, ffn);
   const auto sized = [batch](std::vector<Bf16>& values, std::int64_t width) {
@@ -159,11 +151,22 @@ void DecodeEngine::size_activations(std::int64_t batch) {
   sized(activations_.residual, spec_.hidden_dim);
   sized(activations_.x, spec_.hidden_dim);
   sized(activations_.y, spec_.hidden_dim);
-  sized(activations_.qkv, qkv);
-  sized(activations_.attention, attention);
   sized(activations_.logits, spec_.vocab_size);
   tokens_.assign(static_cast<std::size_t>(batch), 0);
   best_tokens_.assign(static_cast<std::size_t>(batch * pool_.size()), 0);
+}
+
+void DecodeEngine::size_rotary() {
+  rotary_.clear();
+  for (const MixerBlock& mixer : mixers_) {
+    const std::int64_t dim =
+        std::visit([](const auto& block) { return block.rotary_dim(); }, mixer);
+    const bool known = std::any_of(rotary_.begin(), rotary_.end(),
+                                   [dim](const RotaryTable& t) { return t.head_dim == dim; });
+    const auto half = static_cast<std::size_t>(dim / 2);
+    if (dim > 0 && !known)
+      rotary_.push_back({dim, std::vector<float>(half), std::vector<float>(half)});
+  }
 }
 
 void DecodeEngine::step() {

@@ -73,6 +73,7 @@ class DecodeEngine {
   void fill_weights();
   void check_memory(double bytes, std::string_view what) const;
   void size_activations(std::int64_t batch);
+  void size_rotary();
   void run_step(StepContext& step, int thread);
   void run_layers(StepContext& step, int thread);
   void run_embedding(StepContext& step, int thread);

@@ -86,6 +86,11 @@ void GqaBlock::fill(int thread, const WeightSource& weights) {
   });
 }
 
+void GqaBlock::reserve(std::int64_t batch, int, Activations& a) const {
+  make_room(a.qkv, batch * qkv_.rows());
+  make_room(a.attention, batch * out_.k());
+}
+
 void GqaBlock::make_cache(std::int64_t batch, std::int64_t capacity, Arenas& arenas) {
   cache_ = KvCache(batch, shape_.n_kv_heads, shape_.head_dim, span_.slots(capacity), arenas);
   attention_ = SplitAttention(static_cast<int>(arenas.size()), group(), shape_.head_dim);

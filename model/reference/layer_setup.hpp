@@ -1,5 +1,6 @@
 #pragma once
 
+#include "model/architecture/formats.hpp"
 #include "model/reference/cpu/packed_matrix.hpp"
 #include "model/reference/operator_index.hpp"
 #include "model/reference/weights.hpp"
@@ -11,6 +12,7 @@ struct LayerSetup {
   std::int64_t hidden_dim = 0;
   int layer = 0;
   int layer_class = 0;
+  const Formats& formats;
   OperatorIndex& operators;
   Arenas& arenas;
   const WeightSource& weights;

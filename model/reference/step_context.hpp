@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -34,6 +35,12 @@ struct Activations {
   std::vector<float> gates;  // (batch): how much the shared experts of a token count
   ExpertBuffers experts;
 };
+
+/// Makes `values` hold `elements` at least.
+template <typename T>
+void make_room(std::vector<T>& values, std::int64_t elements) {
+  values.resize(std::max(values.size(), static_cast<std::size_t>(elements)));
+}
 
 /// What every block of a step works with.
 struct StepContext {

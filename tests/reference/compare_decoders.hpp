@@ -13,8 +13,7 @@
 namespace roofcast {
 
 inline const KvCache& cache_of(const DecodeEngine& engine, int layer) {
-  return std::visit([](const auto& block) -> const KvCache& { return block.cache(); },
-                    engine.mixer(static_cast<std::size_t>(layer)));
+  return std::get<GqaBlock>(engine.mixer(static_cast<std::size_t>(layer))).cache();
 }
 
 /// Where a layer's cache keeps the token at `position`.
