@@ -37,6 +37,20 @@ void check_formats(const ArchitectureSpec& spec) {
   for (const Component part : kExpertParts) check_format(spec, part);
 }
 
+/// A layer that takes an earlier layer's choice of tokens needs one that chose as many.
+void check_index_owners(const ArchitectureSpec& spec) {
+  std::int64_t chosen = 0;
+  for (const Layer& layer : spec.layers) {
+    const Mixer& mixer = spec.mixers[static_cast<std::size_t>(layer.mixer)].kind;
+    const auto* const sparse = std::get_if<SparseLatentAttention>(&mixer);
+    if (sparse == nullptr) continue;
+    if (sparse->index_owner == KvOwner::self)
+      chosen = sparse->index_topk;
+    else if (sparse->index_topk != chosen)
+      refuse("layers that take a choice of tokens which no earlier layer made");
+  }
+}
+
 }  // namespace
 
 MixerBlock make_mixer_block(const NamedMixer& mixer, const LayerSetup& setup) {
@@ -49,6 +63,10 @@ MixerBlock make_mixer_block(const NamedMixer& mixer, const LayerSetup& setup) {
           return GqaBlock(kind.shape, {KvSpan::Kind::window, kind.window}, setup);
         else if constexpr (std::is_same_v<Kind, ChunkedAttention>)
           return GqaBlock(kind.shape, {KvSpan::Kind::chunk, kind.chunk}, setup);
+        else if constexpr (std::is_same_v<Kind, MultiHeadLatentAttention>)
+          return MlaBlock(kind.shape, setup);
+        else if constexpr (std::is_same_v<Kind, SparseLatentAttention>)
+          return MlaBlock(kind, setup);
         else
           refuse("attention kind \"" + std::string(Kind::kName) + "\" (of " +
                  in_quotes(mixer.name) + ")");
@@ -73,6 +91,7 @@ FfnBlock make_ffn_block(const NamedFfn& ffn, const LayerSetup& setup) {
 
 void check_engine_supports(const ArchitectureSpec& spec) {
   check_formats(spec);
+  check_index_owners(spec);
   if (spec.norm != NormKind::rms) refuse("layer norm");
   if (spec.position_embeddings > 0) refuse("learned position embeddings");
   if (spec.lm_head_bias) refuse("a bias on the lm_head");

@@ -6,12 +6,13 @@
 #include "model/architecture/architecture_spec.hpp"
 #include "model/reference/dense_ffn_block.hpp"
 #include "model/reference/gqa_block.hpp"
+#include "model/reference/mla_block.hpp"
 #include "model/reference/moe_block.hpp"
 
 namespace roofcast {
 
 /// The kinds that the engine runs. A new kind is one file with a block, and one word here.
-using MixerBlock = std::variant<GqaBlock>;
+using MixerBlock = std::variant<GqaBlock, MlaBlock>;
 using FfnBlock = std::variant<DenseFfnBlock, MoeBlock>;
 
 /// Builds the block of a layer. Throws UnsupportedError naming the kind when there is no block.

@@ -1,6 +1,5 @@
 #include "model/reference/gqa_block.hpp"
 
-#include <algorithm>
 #include <string>
 
 #include "model/base/error.hpp"
@@ -25,11 +24,6 @@ void check_supported(const GqaShape& s) {
 }
 
 Bytes bf16_bytes(std::int64_t elements) { return {static_cast<double>(elements) * sizeof(Bf16)}; }
-
-const RotaryTable& table_of(const StepContext& step, std::int64_t head_dim) {
-  return *std::find_if(step.rotary.begin(), step.rotary.end(),
-                       [head_dim](const RotaryTable& t) { return t.head_dim == head_dim; });
-}
 
 }  // namespace
 
@@ -114,7 +108,7 @@ void GqaBlock::rotate_and_append(StepContext& step, int thread) {
   const std::int64_t dim = shape_.head_dim;
   const std::int64_t kv_heads = shape_.n_kv_heads;
   const std::int64_t slot = span_.slot(step.position);
-  const RotaryTable& table = table_of(step, dim);
+  const RotaryTable& table = rotary_table(step, dim);
   const Range own = part_of(step.batch * kv_heads, thread, step.pool.size());
   std::vector<Bf16> key(static_cast<std::size_t>(dim));
   for (std::int64_t item = own.begin; item < own.end; ++item) {

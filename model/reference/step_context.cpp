@@ -1,11 +1,18 @@
 #include "model/reference/step_context.hpp"
 
+#include <algorithm>
+
 namespace roofcast {
 namespace {
 
 Bytes bf16_bytes(std::int64_t elements) { return {static_cast<double>(elements) * sizeof(Bf16)}; }
 
 }  // namespace
+
+const RotaryTable& rotary_table(const StepContext& step, std::int64_t head_dim) {
+  return *std::find_if(step.rotary.begin(), step.rotary.end(),
+                       [head_dim](const RotaryTable& t) { return t.head_dim == head_dim; });
+}
 
 void multiply_own_rows(StepContext& step, int thread, int op, const PackedMatrix& weights,
                        const std::vector<Bf16>& bias, const Bf16* x, Bf16* y) {

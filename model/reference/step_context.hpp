@@ -20,6 +20,19 @@ struct RotaryTable {
   std::vector<float> sine;
 };
 
+/// Values inside blocks of latent attention, one row per sequence.
+struct LatentActivations {
+  std::vector<Bf16> down;           // output of mla_down_proj: q_lora_rank or queries, then latent
+  std::vector<Bf16> q_latent;       // (batch, q_lora_rank), normalised
+  std::vector<Bf16> q;              // (batch, n_heads, nope + rope)
+  std::vector<Bf16> absorbed_q;     // (batch, n_heads, kv_lora_rank + rope)
+  std::vector<Bf16> mixed;          // (batch, n_heads, kv_lora_rank)
+  std::vector<Bf16> index_q;        // (batch, index_n_heads, index_head_dim)
+  std::vector<Bf16> index_k;        // (batch, index_head_dim + index_n_heads): key, then weights
+  std::vector<float> index_scores;  // (batch, tokens)
+  const std::int32_t* chosen = nullptr;  // see LightningIndexer::chosen, of the last layer with one
+};
+
 /// Values between operators, bf16, one row per sequence. Sized for the widest layer.
 struct Activations {
   std::vector<Bf16> residual;   // (batch, hidden_dim)
@@ -34,6 +47,7 @@ struct Activations {
   std::vector<Bf16> scores;  // (batch, n_experts)
   std::vector<float> gates;  // (batch): how much the shared experts of a token count
   ExpertBuffers experts;
+  LatentActivations mla;
 };
 
 /// Makes `values` hold `elements` at least.
@@ -53,6 +67,9 @@ struct StepContext {
   std::int64_t position = 0;  // of the token that this step appends
   float norm_epsilon = 1e-6F;
 };
+
+/// The table for heads of this width, which the engine made because a block asked for it.
+const RotaryTable& rotary_table(const StepContext& step, std::int64_t head_dim);
 
 /// y (batch, rows) = x W^T + bias, the rows of this thread, as operator `op`: multiplies and
 /// counts. `bias` may be empty.

@@ -48,6 +48,9 @@ bool is_norm(Tensor tensor) {
     case Tensor::k_norm:
     case Tensor::attn_post_norm:
     case Tensor::ffn_post_norm:
+    case Tensor::q_latent_norm:
+    case Tensor::kv_latent_norm:
+    case Tensor::index_k_norm:
       return true;
     default:
       return false;
@@ -65,6 +68,7 @@ bool is_bias(Tensor tensor) {
     case Tensor::down_bias:
     case Tensor::sinks:
     case Tensor::router_bias:
+    case Tensor::index_k_norm_bias:
       return true;
     default:
       return false;

@@ -43,6 +43,16 @@ enum class Tensor {
   shared_gate,
   shared_down,
   shared_output_gate,  // one row, whose product with a token gates its shared experts
+  q_down,  // of latent attention: hidden to the query's latent, whose width `q` then takes
+  q_latent_norm,
+  kv_down,  // hidden to the latent: kv_lora_rank, then the part that is rotated
+  kv_latent_norm,
+  kv_up,    // latent to keys and values: of each head the rows of its key, then of its value
+  index_q,  // of a lightning indexer
+  index_k,
+  index_k_norm,
+  index_k_norm_bias,
+  index_weights,  // (index_n_heads, hidden)
 };
 
 /// One row of one tensor. `layer` is -1 outside the layers.

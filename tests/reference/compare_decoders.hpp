@@ -175,9 +175,8 @@ struct Counted {
   Traffic engine, model;
 };
 
-inline Counted count_bytes(const TinyModel& model, std::int64_t batch, std::int64_t context,
+inline Counted count_bytes(const ArchitectureSpec& spec, std::int64_t batch, std::int64_t context,
                            int threads) {
-  const ArchitectureSpec spec = spec_of(model);
   DecodeEngine engine(spec, {.threads = threads});
   engine.start(batch, context, 1);
   engine.step();
@@ -193,6 +192,11 @@ inline Counted count_bytes(const TinyModel& model, std::int64_t batch, std::int6
                         .experts_hit = engine.experts_hit()};
   counted.model = total_work(decode_step(spec, shape)).bytes;
   return counted;
+}
+
+inline Counted count_bytes(const TinyModel& model, std::int64_t batch, std::int64_t context,
+                           int threads) {
+  return count_bytes(spec_of(model), batch, context, threads);
 }
 
 }  // namespace roofcast

@@ -138,9 +138,9 @@ TEST_CASE("what the engine cannot run is refused by name") {
   ArchitectureSpec no_ffn = spec_of({});
   no_ffn.ffns[0].kind = NoFfn{};
   CHECK(refusal(no_ffn).find("\"none\"") != std::string::npos);
-  ArchitectureSpec mla = spec_of({});
-  mla.mixers[0].kind = MultiHeadLatentAttention{};
-  CHECK(refusal(mla).find("\"mla\"") != std::string::npos);
+  ArchitectureSpec compressed = spec_of({});
+  compressed.mixers[0].kind = CompressedAttention{};
+  CHECK(refusal(compressed).find("\"compressed\"") != std::string::npos);
   ArchitectureSpec fp8 = spec_of({});
   fp8.formats[Component::attention] = storage_of(*find_format("fp8"));
   CHECK(refusal(fp8).find("fp8_e4m3") != std::string::npos);

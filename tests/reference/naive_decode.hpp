@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <vector>
 
@@ -71,6 +72,10 @@ class NaiveDecoder {
   void append_cached(int layer, Vector key, Vector value) {
     keys_[size(layer)].push_back(std::move(key));
     values_[size(layer)].push_back(std::move(value));
+  }
+  /// Runs `attention` (layer, position, x) in place of its own.
+  void replace_attention(std::function<Vector(int, std::int64_t, const Vector&)> attention) {
+    other_attention_ = std::move(attention);
   }
   void set_position(std::int64_t position) { position_ = position; }
 
@@ -151,6 +156,7 @@ class NaiveDecoder {
   }
 
   Vector attention(int layer, const Vector& x) {
+    if (other_attention_) return other_attention_(layer, position_, x);
     const auto bias = [&](Tensor t, std::int64_t heads) {
       return m_.qkv_bias ? row(t, layer, 0, heads * m_.head_dim) : Vector{};
     };
@@ -294,6 +300,7 @@ class NaiveDecoder {
 
   TinyModel m_;
   WeightSource source_;
+  std::function<Vector(int, std::int64_t, const Vector&)> other_attention_;
   std::vector<std::vector<Vector>> keys_, values_;        // by layer, then token
   std::vector<std::vector<std::int64_t>> other_choices_;  // by layer
   std::int64_t position_ = 0;

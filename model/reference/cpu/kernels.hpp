@@ -19,6 +19,10 @@ inline constexpr std::int64_t kKeyElements = 8;
 /// Head widths must be a multiple of this, and caches hold a multiple of this many tokens.
 inline constexpr std::int64_t kHeadDimStep = 16;
 inline constexpr std::int64_t kTokenStep = 16;
+/// The part of a latent that is a value must be a multiple of this wide.
+inline constexpr std::int64_t kLatentStep = 32;
+/// Running maximum of a head that has seen no token.
+inline constexpr float kNoScore = -1e30F;
 
 /// y (batch, rows) = x (batch, k) W^T + bias. `weights` are row tiles, see PackedMatrix; a last
 /// tile of fewer than 16 rows has that many pairs per group. k is even, batch at most kMaxBatch.
@@ -50,6 +54,33 @@ struct AttentionArgs {
   float* max = nullptr;  // (group)
   float* sum = nullptr;  // (group)
   float* out = nullptr;  // (group, head_dim)
+};
+
+/// Attention of all query heads to latents that are key and value at once (absorbed multi-head
+/// latent attention), each read from memory once for all heads. Results are partial and go on from
+/// those of earlier calls: before the first, maxima are kNoScore, sums and outputs zero.
+struct LatentAttentionArgs {
+  const Bf16* q = nullptr;  // (heads / 16 rounded up, latent_dim / 2, 16, 2): see pack_heads
+  std::int64_t heads = 0;
+  std::int64_t latent_dim = 0;    // even; all of a latent is the key
+  std::int64_t value_dim = 0;     // a multiple of kLatentStep; its start is the value
+  const Bf16* latents = nullptr;  // (tokens, latent_dim)
+  std::int64_t tokens = 0;
+  float scale = 0.0F;
+  float* max = nullptr;  // (heads rounded up to 16)
+  float* sum = nullptr;  // (heads rounded up to 16)
+  float* out = nullptr;  // (heads, value_dim)
+};
+
+/// scores (tokens) = sum over heads of weight x max(0, query . key): a lightning indexer.
+struct IndexScoreArgs {
+  const Bf16* q = nullptr;         // (heads / 16 rounded up, head_dim / 2, 16, 2): see pack_heads
+  const float* weights = nullptr;  // (heads rounded up to 16), zero beyond the heads
+  std::int64_t heads = 0;
+  std::int64_t head_dim = 0;   // even
+  const Bf16* keys = nullptr;  // (tokens, head_dim)
+  std::int64_t tokens = 0;
+  float* scores = nullptr;  // (tokens)
 };
 
 /// residual += y (when there is a y); x = rms_norm(residual) * weight. All (n), bf16. x may be
@@ -98,6 +129,8 @@ struct Kernels {
   IsaLevel isa = IsaLevel::portable;
   void (*gemm)(const GemmArgs&) = nullptr;
   void (*attend)(const AttentionArgs&) = nullptr;
+  void (*attend_latents)(const LatentAttentionArgs&) = nullptr;
+  void (*score_index)(const IndexScoreArgs&) = nullptr;
   void (*add_norm)(const NormArgs&) = nullptr;
   void (*rotate_head)(const RotateArgs&) = nullptr;
   void (*activate)(const ActivateArgs&) = nullptr;

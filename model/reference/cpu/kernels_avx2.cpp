@@ -16,6 +16,8 @@ struct Avx2 {
   static constexpr int kHeads = 2;
   static constexpr int kMixHeads = 2;
   static constexpr int kMixVectors = 4;
+  static constexpr int kLatentHeads = 4;
+  static constexpr int kLatentVectors = 1;
 
   using Floats = __m256;
   using Pairs = __m256i;
@@ -42,15 +44,23 @@ struct Avx2 {
     const __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bits), 16));
   }
-  static void store_bf16(Bf16* at, Floats x) {
+  /// The nearest bf16 values in the upper halves of the lanes; the lower halves are left over.
+  static __m256i rounded(Floats x) {
     const __m256i bits = _mm256_castps_si256(x);
     const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
-    const __m256i rounded =
-        _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
-    const __m256i high = _mm256_srli_epi32(rounded, 16);
+    return _mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff)));
+  }
+  static void store_bf16(Bf16* at, Floats x) {
+    const __m256i high = _mm256_srli_epi32(rounded(x), 16);
     const __m128i packed =
         _mm_packus_epi32(_mm256_castsi256_si128(high), _mm256_extracti128_si256(high, 1));
     _mm_storeu_si128(reinterpret_cast<__m128i*>(at), packed);
+  }
+  /// Two values of each lane as a pair, 8 pairs in order.
+  static void store_pairs(Bf16* at, Floats first, Floats second) {
+    const __m256i even = _mm256_srli_epi32(rounded(first), 16);
+    const __m256i odd = _mm256_and_si256(rounded(second), _mm256_set1_epi32(-65536));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(at), _mm256_or_si256(even, odd));
   }
   static Pairs load_pairs(const Bf16* at) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
@@ -62,6 +72,15 @@ struct Avx2 {
   }
   static Pairs set_group(const Bf16* at) {
     return _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at)));
+  }
+  /// Pairs (a[i], b[i]) of 16 elements each, the first 8 to `first`.
+  static void load_interleaved(const Bf16* a, const Bf16* b, Pairs& first, Pairs& second) {
+    const Pairs x = load_pairs(a);
+    const Pairs y = load_pairs(b);
+    const Pairs outer = _mm256_unpacklo_epi16(x, y);  // 0 .. 3 and 8 .. 11
+    const Pairs inner = _mm256_unpackhi_epi16(x, y);  // 4 .. 7 and 12 .. 15
+    first = _mm256_permute2x128_si256(outer, inner, 0x20);
+    second = _mm256_permute2x128_si256(outer, inner, 0x31);
   }
   static Floats low(Pairs x) { return _mm256_castsi256_ps(_mm256_slli_epi32(x, 16)); }
   static Floats high(Pairs x) {

@@ -21,6 +21,8 @@ struct Avx512Bf16 {
   static constexpr int kHeads = 4;
   static constexpr int kMixHeads = 2;
   static constexpr int kMixVectors = 8;
+  static constexpr int kLatentHeads = 8;
+  static constexpr int kLatentVectors = 1;
 
   using Floats = __m512;
   using Pairs = __m512i;
@@ -50,6 +52,12 @@ struct Avx512Bf16 {
   static void store_bf16(Bf16* at, Floats x) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(at), (__m256i)_mm512_cvtneps_pbh(x));
   }
+  /// Two values of each lane as a pair, 16 pairs in order.
+  static void store_pairs(Bf16* at, Floats first, Floats second) {
+    const __m512i even = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(first));
+    const __m512i odd = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(second));
+    _mm512_storeu_si512(at, _mm512_or_si512(even, _mm512_slli_epi32(odd, 16)));
+  }
   static Pairs load_pairs(const Bf16* at) { return _mm512_loadu_si512(at); }
   static Pairs set_pair(const Bf16* at) {
     int both = 0;
@@ -58,6 +66,19 @@ struct Avx512Bf16 {
   }
   static Pairs set_group(const Bf16* at) {
     return _mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at)));
+  }
+  /// Pairs (a[i], b[i]) of 32 elements each, the first 16 to `low`.
+  static void load_interleaved(const Bf16* a, const Bf16* b, Pairs& low, Pairs& high) {
+    const __m512i x = _mm512_loadu_si512(a);
+    const __m512i y = _mm512_loadu_si512(b);
+    const __m512i step = _mm512_set1_epi32(0x00010001);
+    const __m512i first =
+        _mm512_set_epi32(0x002f000f, 0x002e000e, 0x002d000d, 0x002c000c, 0x002b000b, 0x002a000a,
+                         0x00290009, 0x00280008, 0x00270007, 0x00260006, 0x00250005, 0x00240004,
+                         0x00230003, 0x00220002, 0x00210001, 0x00200000);
+    const __m512i second = _mm512_add_epi16(first, _mm512_slli_epi16(step, 4));
+    low = _mm512_permutex2var_epi16(x, first, y);
+    high = _mm512_permutex2var_epi16(x, second, y);
   }
   static Floats dot(Floats acc, Pairs a, Pairs b) {
     return _mm512_dpbf16_ps(acc, (__m512bh)a, (__m512bh)b);

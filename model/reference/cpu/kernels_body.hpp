@@ -3,6 +3,7 @@
 #include "model/reference/cpu/attention_body.hpp"
 #include "model/reference/cpu/elementwise_body.hpp"
 #include "model/reference/cpu/gemm_body.hpp"
+#include "model/reference/cpu/latent_attention_body.hpp"
 
 namespace roofcast::detail {
 
@@ -12,6 +13,8 @@ Kernels make_kernels(IsaLevel isa) {
   return {.isa = isa,
           .gemm = gemm<S>,
           .attend = attend<S>,
+          .attend_latents = attend_latents<S>,
+          .score_index = score_index<S>,
           .add_norm = add_norm<S>,
           .rotate_head = rotate_head<S>,
           .activate = activate<S>,

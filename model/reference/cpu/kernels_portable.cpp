@@ -17,6 +17,8 @@ struct Portable {
   static constexpr int kHeads = 2;
   static constexpr int kMixHeads = 2;
   static constexpr int kMixVectors = 2;
+  static constexpr int kLatentHeads = 2;
+  static constexpr int kLatentVectors = 1;
 
   using Floats = float __attribute__((vector_size(16)));
   using Pairs = std::uint32_t __attribute__((vector_size(16)));
@@ -52,6 +54,13 @@ struct Portable {
   static void store_bf16(Bf16* at, Floats x) {
     for (int i = 0; i < kLanes; ++i) at[i] = to_bf16(x[i]);
   }
+  /// Two values of each lane as a pair, kLanes pairs in order.
+  static void store_pairs(Bf16* at, Floats first, Floats second) {
+    for (int i = 0; i < kLanes; ++i) {
+      at[2 * i] = to_bf16(first[i]);
+      at[2 * i + 1] = to_bf16(second[i]);
+    }
+  }
   static Pairs load_pairs(const Bf16* at) {
     Pairs x;
     std::memcpy(&x, at, sizeof x);
@@ -61,6 +70,12 @@ struct Portable {
     std::uint32_t both = 0;
     std::memcpy(&both, at, sizeof both);
     return Pairs{both, both, both, both};
+  }
+  /// Pairs (a[i], b[i]) of 8 elements each, the first 4 to `low`.
+  static void load_interleaved(const Bf16* a, const Bf16* b, Pairs& low, Pairs& high) {
+    const auto pair = [a, b](int i) { return a[i] | static_cast<std::uint32_t>(b[i]) << 16; };
+    low = Pairs{pair(0), pair(1), pair(2), pair(3)};
+    high = Pairs{pair(4), pair(5), pair(6), pair(7)};
   }
   static Pairs set_group(const Bf16* at) { return load_pairs(at); }
   static Floats as_floats(Pairs bits) {
