@@ -8,6 +8,7 @@
 #include <chrono>
 #include <ctime>
 #include <iterator>
+#include <utility>
 
 #include "microbench/calibration_plan.hpp"
 #include "microbench/cpu_barrier/cpu_barrier.hpp"
@@ -179,6 +180,7 @@ void fit_all(const std::vector<Measured>& all, const Reference& reference, CpuCa
       {"read", "read", {}},
       {"gemm", "gemm_bf16", {.compute = true}},
       {"attention", "attention_bf16", {.compute = true, .work1 = true, .work2 = true}},
+      {"mla", "mla_bf16", {.compute = true, .work1 = true}},
       {"moe", "moe_bf16", {.compute = true}},
       {"elementwise", "elementwise", {}}};
   for (const Row& row : rows) {
@@ -188,6 +190,9 @@ void fit_all(const std::vector<Measured>& all, const Reference& reference, CpuCa
     // own.
     if (measured.front().bench->benchmark == "moe")
       fitted.constants.io_bandwidth = fitted.constants.bandwidth;
+    // What latent attention takes per sequence has a constant of its own name.
+    if (measured.front().bench->benchmark == "mla")
+      fitted.constants.c_mla = std::exchange(fitted.constants.c1, std::nullopt);
     result.calibration.primitives.push_back(fitted.constants);
     for (const Measured& m : measured)
       result.points.push_back({m.bench->benchmark, m.bench->label, m.bench->bytes, m.bench->flops,

@@ -45,7 +45,7 @@ struct CpuCalibration {
   int unsteady = 0;       // points kept although it changed in their last try too
 };
 
-/// Measures read bandwidth, GEMM, attention, experts, elementwise kernels and the barrier of this
+/// Measures read bandwidth, GEMM, attention, latent attention, experts, elementwise kernels and the barrier of this
 /// CPU with the reference engine's kernels. Throws IoError when memory does not suffice.
 CpuCalibration calibrate_cpu(const CalibrateOptions& options, const Progress& progress);
 

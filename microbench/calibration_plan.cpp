@@ -7,6 +7,7 @@
 #include "microbench/cpu_barrier/cpu_barrier.hpp"
 #include "microbench/cpu_elementwise/cpu_elementwise.hpp"
 #include "microbench/cpu_gemm/cpu_gemm.hpp"
+#include "microbench/cpu_mla/cpu_mla.hpp"
 #include "microbench/cpu_moe/cpu_moe.hpp"
 #include "microbench/cpu_read/cpu_read.hpp"
 
@@ -64,6 +65,27 @@ void add_attention(CpuEnvironment& environment, bool quick, std::vector<CpuBench
   }
 }
 
+void add_latents(CpuEnvironment& environment, bool quick, std::vector<CpuBench>& out) {
+  std::vector<LatentShape> shapes = {{1, 16, 384, 64}, {1, 64, 512, 32}};
+  std::vector<std::int64_t> sequences = {1, 8};
+  std::vector<std::int64_t> contexts = {256, 1024, 4096};
+  if (!quick) {
+    shapes.insert(shapes.end(), {{1, 32, 256, 32}, {1, 128, 384, 64}});
+    sequences = {1, 4, 16};
+    contexts = {128, 512, 2048, 8192, 32768};
+  }
+  const double limit = static_cast<double>(plan_bytes(quick)) / 2.0;
+  for (LatentShape shape : shapes) {
+    for (const std::int64_t sequence_count : sequences) {
+      for (const std::int64_t context : contexts) {
+        shape.sequences = sequence_count;
+        shape.context = context;
+        if (latent_cache_bytes(shape) <= limit) out.push_back(mla_bench(environment, shape));
+      }
+    }
+  }
+}
+
 void add_experts(CpuEnvironment& environment, bool quick, std::vector<CpuBench>& out) {
   std::vector<MoeShape> shapes = {{64, 8, 1024, 512}, {16, 2, 2048, 1024}, {8, 2, 1536, 2048}};
   std::vector<std::int64_t> batches = {1, 4, 16, 64};
@@ -104,6 +126,7 @@ CalibrationPlan make_calibration_plan(CpuEnvironment& environment, bool quick) {
   add_reads(environment, quick, plan.benches);
   add_gemms(environment, quick, plan.benches);
   add_attention(environment, quick, plan.benches);
+  add_latents(environment, quick, plan.benches);
   add_experts(environment, quick, plan.benches);
   add_elementwise(environment, quick, plan.benches);
   plan.benches.push_back(barrier_bench(environment));

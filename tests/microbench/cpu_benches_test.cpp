@@ -6,6 +6,7 @@
 #include "microbench/cpu_barrier/cpu_barrier.hpp"
 #include "microbench/cpu_elementwise/cpu_elementwise.hpp"
 #include "microbench/cpu_gemm/cpu_gemm.hpp"
+#include "microbench/cpu_mla/cpu_mla.hpp"
 #include "microbench/cpu_moe/cpu_moe.hpp"
 #include "microbench/cpu_read/cpu_read.hpp"
 
@@ -29,14 +30,20 @@ TEST_CASE("every CPU benchmark runs, and counts bytes and FLOPs as the model's o
   CHECK(attention.flops == 4.0 * 2 * 4 * 32 * 101);
   CHECK(attention.work1 == 2.0);  // 2 sequences x 2 kv heads / 2 cores
   CHECK(attention.work2 == 4.0);
+  // 3 sequences x (100 latents of 64 + 16, and 5 heads' queries of 80 and outputs of 64).
+  const CpuBench mla = mla_bench(environment, {3, 5, 64, 16, 100});
+  CHECK(mla.bytes == 2.0 * 3 * (100 * 80 + 5 * (80 + 64)));
+  CHECK(mla.flops == 2.0 * 3 * 5 * (80 + 64) * 101);
+  CHECK(mla.work1 == 1.5);  // 3 sequences x 1 block of heads / 2 cores
   // Two of two experts whatever the scores: 3 matrices of 64 x 32 each; 5 x 2 pairs of 2 x 64 and
   // 3 x 32 values, and 5 tokens in and out.
   const CpuBench moe = moe_bench(environment, {2, 2, 64, 32, 5});
   CHECK(moe.bytes == 2.0 * (2 * 3 * 64 * 32 + 10 * (2 * 64 + 3 * 32) + 2 * 5 * 64));
   CHECK(moe.flops == 2.0 * 10 * 3 * 64 * 32);
-  for (const CpuBench& bench : {read, hot, gemm, attention, moe, norm_bench(environment, 3, 64),
-                                activation_bench(environment, 3, 100),
-                                rotary_bench(environment, 2, 3, 32), barrier_bench(environment)}) {
+  for (const CpuBench& bench :
+       {read, hot, gemm, attention, mla, moe, norm_bench(environment, 3, 64),
+        activation_bench(environment, 3, 100), rotary_bench(environment, 2, 3, 32),
+        barrier_bench(environment)}) {
     CAPTURE(bench.benchmark);
     CHECK(time_nodes(environment.pool, bench.work, kBrief).median_s > 0.0);
   }
@@ -51,6 +58,7 @@ TEST_CASE("shapes beyond the benchmark's memory are refused") {
   const auto rows = static_cast<std::int64_t>(environment.slabs.bytes_per_thread()) / 1024 + 16;
   CHECK_THROWS_AS(gemm_bench(environment, {rows, 1024, 1}), std::invalid_argument);
   CHECK_THROWS_AS(moe_bench(environment, {64, 8, 4096, rows / 64, 8}), std::invalid_argument);
+  CHECK_THROWS_AS(mla_bench(environment, {64, 8, 512, 64, 1 << 20}), std::invalid_argument);
   CHECK_THROWS_AS(attention_bench(environment, {64, 8, 8, 128, 1 << 20}), std::invalid_argument);
 }
 

@@ -21,8 +21,8 @@ struct Avx512Bf16 {
   static constexpr int kHeads = 4;
   static constexpr int kMixHeads = 2;
   static constexpr int kMixVectors = 8;
-  static constexpr int kLatentHeads = 8;
-  static constexpr int kLatentVectors = 1;
+  static constexpr int kLatentHeads = 4;
+  static constexpr int kLatentVectors = 2;
 
   using Floats = __m512;
   using Pairs = __m512i;

@@ -8,9 +8,13 @@ namespace roofcast::detail {
 
 /// Tokens of a block: its latents, read from memory by the first heads, stay cached for the others.
 inline constexpr std::int64_t kLatentTokens = 64;
-/// Pairs of the width after which the next tokens pass, so that this part of the queries stays in
-/// the first-level cache.
-inline constexpr std::int64_t kScorePairs = 96;
+
+/// Latents that a later block reads: fetched to the second-level cache, a line at a time, while the
+/// first heads mix this one. Heads that only found the latents cached would leave memory idle.
+struct LatentsAhead {
+  const Bf16* next = nullptr;
+  const Bf16* end = nullptr;
+};
 
 /// sums (tokens, 16 R) = products of the queries of R tiles of heads with every row. To a product
 /// of matrices heads are rows and tokens are columns, so that a lane is a head and no sum has to be
@@ -20,13 +24,9 @@ void tile_scores(const Bf16* q, const Bf16* rows, std::int64_t width, std::int64
                  float* sums) {
   constexpr int kColumns = S::kGemmColumns[R];
   for (std::int64_t i = 0; i < tokens * R * kRowTile; ++i) sums[i] = 0.0F;
-  const std::int64_t pairs = width / 2;
-  for (std::int64_t p0 = 0; p0 < pairs; p0 += kScorePairs) {
-    const std::int64_t p1 = p0 + kScorePairs < pairs ? p0 + kScorePairs : pairs;
-    for (std::int64_t t = 0; t < tokens; t += kColumns)
-      gemm_columns<S, R, kColumns>(tokens - t, q, kRowTile * width, rows + t * width, width, p0, p1,
-                                   sums + t * R * kRowTile);
-  }
+  for (std::int64_t t = 0; t < tokens; t += kColumns)
+    gemm_columns<S, R, kColumns>(tokens - t, q, kRowTile * width, rows + t * width, width, 0,
+                                 width / 2, sums + t * R * kRowTile);
 }
 
 /// Softmax step of 16 heads, a lane each: turns scores (tokens, stride) into bf16 weights
@@ -63,7 +63,8 @@ void tile_softmax(const float* scores, std::int64_t stride, std::int64_t tokens,
 /// pairs of tokens that a dot product adds.
 template <typename S, int H, int D>
 void latent_mix(const LatentAttentionArgs& a, const Bf16* probs, const Bf16* rows,
-                std::int64_t tokens, const float* shrink, float* out) {
+                std::int64_t tokens, const float* shrink, float* out, LatentsAhead& ahead) {
+  constexpr std::int64_t kLine = 32;  // elements
   constexpr int kVectors = 2 * D;
   typename S::Floats acc[H][kVectors];
 #pragma GCC unroll 8
@@ -72,7 +73,12 @@ void latent_mix(const LatentAttentionArgs& a, const Bf16* probs, const Bf16* row
     for (int v = 0; v < kVectors; ++v)
       acc[h][v] = S::mul(S::load(out + h * a.value_dim + v * S::kLanes), S::set(shrink[h]));
   }
+  const Bf16* next = ahead.next;
   for (std::int64_t t = 0; t < tokens; t += 2) {
+    if (next < ahead.end) {
+      __builtin_prefetch(next, 0, 2);
+      next += kLine;
+    }
     // The weight of a second token that is not there is zero.
     const Bf16* const first = rows + t * a.latent_dim;
     const Bf16* const second = t + 1 < tokens ? first + a.latent_dim : first;
@@ -88,6 +94,7 @@ void latent_mix(const LatentAttentionArgs& a, const Bf16* probs, const Bf16* row
       for (int v = 0; v < kVectors; ++v) acc[h][v] = S::dot(acc[h][v], values[v], weight);
     }
   }
+  ahead.next = next;
 #pragma GCC unroll 8
   for (int h = 0; h < H; ++h) {
 #pragma GCC unroll 8
@@ -99,27 +106,29 @@ void latent_mix(const LatentAttentionArgs& a, const Bf16* probs, const Bf16* row
 /// narrower steps.
 template <typename S, int H, int D>
 void latent_mix_width(const LatentAttentionArgs& a, const Bf16* probs, const Bf16* rows,
-                      std::int64_t tokens, const float* shrink, float* out, std::int64_t d) {
+                      std::int64_t tokens, const float* shrink, float* out, std::int64_t d,
+                      LatentsAhead& ahead) {
   for (; d + D * 2 * S::kLanes <= a.value_dim; d += D * 2 * S::kLanes)
-    latent_mix<S, H, D>(a, probs, rows + d, tokens, shrink, out + d);
-  if constexpr (D > 1) latent_mix_width<S, H, D / 2>(a, probs, rows, tokens, shrink, out, d);
+    latent_mix<S, H, D>(a, probs, rows + d, tokens, shrink, out + d, ahead);
+  if constexpr (D > 1) latent_mix_width<S, H, D / 2>(a, probs, rows, tokens, shrink, out, d, ahead);
 }
 
 /// `left` heads, the first of which is `head`, M at a time.
 template <typename S, int M>
 void latent_mix_heads(const LatentAttentionArgs& a, std::int64_t head, std::int64_t left,
-                      const Bf16* probs, const Bf16* rows, std::int64_t tokens,
-                      const float* shrink) {
+                      const Bf16* probs, const Bf16* rows, std::int64_t tokens, const float* shrink,
+                      LatentsAhead& ahead) {
   for (; left >= M; left -= M, head += M, probs += 2 * M, shrink += M)
     latent_mix_width<S, M, S::kLatentVectors>(a, probs, rows, tokens, shrink,
-                                              a.out + head * a.value_dim, 0);
-  if constexpr (M > 1) latent_mix_heads<S, M - 1>(a, head, left, probs, rows, tokens, shrink);
+                                              a.out + head * a.value_dim, 0, ahead);
+  if constexpr (M > 1)
+    latent_mix_heads<S, M - 1>(a, head, left, probs, rows, tokens, shrink, ahead);
 }
 
 /// One block of tokens for R tiles of heads, of which the first is `tile`.
 template <typename S, int R>
 void latent_block(const LatentAttentionArgs& a, std::int64_t tile, const Bf16* rows,
-                  std::int64_t tokens) {
+                  std::int64_t tokens, LatentsAhead& ahead) {
   alignas(64) float scores[kLatentTokens * R * kRowTile];
   alignas(64) Bf16 probs[kLatentTokens * kRowTile];
   alignas(64) float shrink[kRowTile];
@@ -130,25 +139,29 @@ void latent_block(const LatentAttentionArgs& a, std::int64_t tile, const Bf16* r
                     a.sum + head, probs, shrink);
     const std::int64_t left = a.heads - head;
     latent_mix_heads<S, S::kLatentHeads>(a, head, left < kRowTile ? left : kRowTile, probs, rows,
-                                         tokens, shrink);
+                                         tokens, shrink, ahead);
   }
 }
 
 /// Tiles of heads from `tile` on, at most R at a time.
 template <typename S, int R>
 void latent_tiles(const LatentAttentionArgs& a, std::int64_t tile, const Bf16* rows,
-                  std::int64_t tokens) {
+                  std::int64_t tokens, LatentsAhead& ahead) {
   const std::int64_t tiles = (a.heads + kRowTile - 1) / kRowTile;
-  for (; tile + R <= tiles; tile += R) latent_block<S, R>(a, tile, rows, tokens);
-  if constexpr (R > 1) latent_tiles<S, R - 1>(a, tile, rows, tokens);
+  for (; tile + R <= tiles; tile += R) latent_block<S, R>(a, tile, rows, tokens, ahead);
+  if constexpr (R > 1) latent_tiles<S, R - 1>(a, tile, rows, tokens, ahead);
 }
 
 template <typename S>
 void attend_latents(const LatentAttentionArgs& a) {
   for (std::int64_t t = 0; t < a.tokens; t += kLatentTokens) {
     const std::int64_t left = a.tokens - t;
-    latent_tiles<S, S::kMaxRowTiles>(a, 0, a.latents + t * a.latent_dim,
-                                     left < kLatentTokens ? left : kLatentTokens);
+    const std::int64_t tokens = left < kLatentTokens ? left : kLatentTokens;
+    const std::int64_t later = left - tokens < kLatentTokens ? left - tokens : kLatentTokens;
+    const Bf16* const rows = a.latents + t * a.latent_dim;
+    const Bf16* const next = rows + tokens * a.latent_dim;
+    LatentsAhead ahead{next, next + later * a.latent_dim};
+    latent_tiles<S, S::kMaxRowTiles>(a, 0, rows, tokens, ahead);
   }
 }
 
