@@ -67,6 +67,20 @@ MixerBlock make_mixer_block(const NamedMixer& mixer, const LayerSetup& setup) {
           return MlaBlock(kind.shape, setup);
         else if constexpr (std::is_same_v<Kind, SparseLatentAttention>)
           return MlaBlock(kind, setup);
+        else if constexpr (std::is_same_v<Kind, GatedDeltaNet>)
+          return GatedDeltaBlock(kind, setup);
+        else if constexpr (std::is_same_v<Kind, KimiDeltaAttention>)
+          return KdaBlock(kind, setup);
+        else if constexpr (std::is_same_v<Kind, LightningAttention>)
+          return LightningBlock(kind, setup);
+        else if constexpr (std::is_same_v<Kind, Mamba1>)
+          return Mamba1Block(kind, setup);
+        else if constexpr (std::is_same_v<Kind, Mamba2>)
+          return Mamba2Block(kind, setup);
+        else if constexpr (std::is_same_v<Kind, ShortConvolution>)
+          return ShortConvBlock(kind, setup);
+        else if constexpr (std::is_same_v<Kind, NoMixer>)
+          return NoMixerBlock();
         else
           refuse("attention kind \"" + std::string(Kind::kName) + "\" (of " +
                  in_quotes(mixer.name) + ")");
@@ -83,8 +97,8 @@ FfnBlock make_ffn_block(const NamedFfn& ffn, const LayerSetup& setup) {
         else if constexpr (std::is_same_v<Kind, MoeFfn>)
           return MoeBlock(kind, setup);
         else
-          refuse("feed-forward kind \"" + std::string(Kind::kName) + "\" (of " +
-                 in_quotes(ffn.name) + ")");
+          return NoFfnBlock();
+        static_assert(std::variant_size_v<FeedForward> == 3, "a kind without a block");
       },
       ffn.kind);
 }

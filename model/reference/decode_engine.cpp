@@ -75,20 +75,27 @@ void DecodeEngine::build_layers() {
                            .weights = weights_};
     mixers_.push_back(make_mixer_block(spec_.mixers[static_cast<std::size_t>(layer.mixer)], setup));
     ffns_.push_back(make_ffn_block(spec_.ffns[static_cast<std::size_t>(layer.ffn)], setup));
-    norms_.push_back(make_norms(setup));
+    norms_.push_back(make_norms(layer, setup));
   }
 }
 
-DecodeEngine::LayerNorms DecodeEngine::make_norms(const LayerSetup& setup) {
+DecodeEngine::LayerNorms DecodeEngine::make_norms(const Layer& layer, const LayerSetup& setup) {
   const auto make = [&](std::string_view op, Tensor tensor) {
     return BlockNorm{operators_.claim(setup.layer_class, op),
                      load_vector(weights_, tensor, setup.layer, spec_.hidden_dim)};
   };
-  LayerNorms norms{.attn = make("attn_norm", Tensor::attn_norm),
-                   .ffn = make("ffn_norm", Tensor::ffn_norm)};
-  if (spec_.norms_per_block == 1) return norms;
-  norms.attn_post = make("attn_post_norm", Tensor::attn_post_norm);
-  norms.ffn_post = make("ffn_post_norm", Tensor::ffn_post_norm);
+  const Mixer& mixer = spec_.mixers[static_cast<std::size_t>(layer.mixer)].kind;
+  const FeedForward& ffn = spec_.ffns[static_cast<std::size_t>(layer.ffn)].kind;
+  const bool post = spec_.norms_per_block > 1;
+  LayerNorms norms;
+  if (!std::holds_alternative<NoMixer>(mixer)) {
+    norms.attn = make("attn_norm", Tensor::attn_norm);
+    if (post) norms.attn_post = make("attn_post_norm", Tensor::attn_post_norm);
+  }
+  if (!std::holds_alternative<NoFfn>(ffn)) {
+    norms.ffn = make("ffn_norm", Tensor::ffn_norm);
+    if (post) norms.ffn_post = make("ffn_post_norm", Tensor::ffn_post_norm);
+  }
   return norms;
 }
 
@@ -118,8 +125,8 @@ void DecodeEngine::start(std::int64_t batch, std::int64_t context, std::int64_t 
   cache_arenas_.clear();
   cache_arenas_.resize(static_cast<std::size_t>(pool_.size()));
   capacity_ = context + steps;
-  const double cache = cache_bytes(spec_, static_cast<double>(capacity_)).kv.value;
-  check_memory(cache * static_cast<double>(batch), "a KV cache");
+  const CacheBytes cache = cache_bytes(spec_, static_cast<double>(capacity_));
+  check_memory((cache.kv + cache.state).value * static_cast<double>(batch), "caches and states");
   for (MixerBlock& mixer : mixers_)
     std::visit([&](auto& block) { block.make_cache(batch, capacity_, cache_arenas_); }, mixer);
   pool_.run([&](int thread) {
@@ -186,24 +193,28 @@ void DecodeEngine::step() {
 void DecodeEngine::run_step(StepContext& step, int thread) {
   recorder_.begin(thread);
   run_embedding(step, thread);
-  run_layers(step, thread);
-  run_norm(step, thread, op_final_norm_, final_norm_, activations_.y.data());
+  const Bf16* const y = run_layers(step, thread);
+  run_norm(step, thread, op_final_norm_, final_norm_, y);
   run_gemm(step, thread, op_lm_head_, lm_head(), {}, activations_.x.data(),
            activations_.logits.data());
   run_sampling(step, thread);
 }
 
-void DecodeEngine::run_layers(StepContext& step, int thread) {
+const Bf16* DecodeEngine::run_layers(StepContext& step, int thread) {
+  const Bf16* y = nullptr;
+  const auto run_between = [&](const std::optional<BlockNorm>& before, auto& kind,
+                               const std::optional<BlockNorm>& after) {
+    if (!before) return;
+    run_norm(step, thread, before->op, before->weight, y);
+    std::visit([&](auto& block) { block.run(step, thread); }, kind);
+    if (after) run_post_norm(step, thread, after->op, after->weight);
+    y = activations_.y.data();
+  };
   for (std::size_t i = 0; i < mixers_.size(); ++i) {
-    const LayerNorms& norms = norms_[i];
-    const Bf16* const y = activations_.y.data();
-    run_norm(step, thread, norms.attn.op, norms.attn.weight, i == 0 ? nullptr : y);
-    std::visit([&](auto& block) { block.run(step, thread); }, mixers_[i]);
-    if (norms.attn_post) run_post_norm(step, thread, norms.attn_post->op, norms.attn_post->weight);
-    run_norm(step, thread, norms.ffn.op, norms.ffn.weight, y);
-    std::visit([&](auto& block) { block.run(step, thread); }, ffns_[i]);
-    if (norms.ffn_post) run_post_norm(step, thread, norms.ffn_post->op, norms.ffn_post->weight);
+    run_between(norms_[i].attn, mixers_[i], norms_[i].attn_post);
+    run_between(norms_[i].ffn, ffns_[i], norms_[i].ffn_post);
   }
+  return y;
 }
 
 void DecodeEngine::run_embedding(StepContext& step, int thread) {

@@ -37,7 +37,8 @@ class DecodeEngine {
   void step();
 
   /// Goes back to the context and the tokens of start(), so that steps of one point are alike.
-  /// Windows and chunks that wrapped since keep the later tokens: as many bytes, other values.
+  /// Windows and chunks that wrapped since keep the later tokens, and states stay as they became:
+  /// as many bytes, other values.
   void rewind();
 
   /// The spec as run, with only the layers asked for.
@@ -63,19 +64,20 @@ class DecodeEngine {
     int op;
     std::vector<Bf16> weight;
   };
+  /// A layer without a mixer or a feed-forward part lacks its norms too.
   struct LayerNorms {
-    BlockNorm attn, ffn;
-    std::optional<BlockNorm> attn_post = std::nullopt, ffn_post = std::nullopt;
+    std::optional<BlockNorm> attn, attn_post, ffn, ffn_post;
   };
 
   void build_layers();
-  LayerNorms make_norms(const LayerSetup& setup);
+  LayerNorms make_norms(const Layer& layer, const LayerSetup& setup);
   void fill_weights();
   void check_memory(double bytes, std::string_view what) const;
   void size_activations(std::int64_t batch);
   void size_rotary();
   void run_step(StepContext& step, int thread);
-  void run_layers(StepContext& step, int thread);
+  /// Returns what the next norm adds to the residual: null when no layer did anything.
+  const Bf16* run_layers(StepContext& step, int thread);
   void run_embedding(StepContext& step, int thread);
   void run_sampling(StepContext& step, int thread);
   void rotate_to(std::int64_t position);

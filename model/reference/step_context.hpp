@@ -40,6 +40,10 @@ struct Activations {
   std::vector<Bf16> y;          // (batch, hidden_dim): the output of a block
   std::vector<Bf16> qkv;        // (batch, n_heads + 2 n_kv_heads, head_dim)
   std::vector<Bf16> attention;  // (batch, n_heads, head_dim)
+  std::vector<Bf16> convolved;  // (batch, channels): after a short convolution
+  std::vector<Bf16> controls;   // (batch, n): decays, strengths or gates of a state layer
+  std::vector<Bf16> narrow;     // (batch, n): values between two matrices of low rank
+  std::vector<Bf16> recalled;   // (batch, heads, value_dim): what states gave
   std::vector<Bf16> up_gate;    // (batch, 2 ffn_dim): up, then gate
   std::vector<Bf16> hidden;     // (batch, ffn_dim)
   std::vector<Bf16> logits;     // (batch, vocab_size)

@@ -51,6 +51,8 @@ bool is_norm(Tensor tensor) {
     case Tensor::q_latent_norm:
     case Tensor::kv_latent_norm:
     case Tensor::index_k_norm:
+    case Tensor::mixer_norm:
+    case Tensor::skip:
       return true;
     default:
       return false;
@@ -69,6 +71,10 @@ bool is_bias(Tensor tensor) {
     case Tensor::sinks:
     case Tensor::router_bias:
     case Tensor::index_k_norm_bias:
+    case Tensor::mixer_in_bias:
+    case Tensor::conv_bias:
+    case Tensor::decay_log:
+    case Tensor::time_step_bias:
       return true;
     default:
       return false;

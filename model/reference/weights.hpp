@@ -53,6 +53,22 @@ enum class Tensor {
   index_k_norm,
   index_k_norm_bias,
   index_weights,  // (index_n_heads, hidden)
+  // Of linear-attention and state-space layers, beside q, k, v and attn_out:
+  mixer_in,        // Mamba: gate, convolved inputs (x, B, C), time steps; LFM2: gates B, C, input x
+  mixer_in_bias,   // (LFM2)
+  mixer_gate,      // gate of the output, per value
+  decay_in,        // what decides how fast a state decays, per head or per key channel
+  decay_up,        // from decay_in's outputs to all channels, where the way is of low rank
+  mixer_gate_up,   // the same of a gate
+  strength_in,     // how strongly a state is written, per head
+  conv,            // (channels, taps), the tap of the newest input last
+  conv_bias,       // one row
+  decay_log,       // logarithm of a decay rate, per head
+  time_step_bias,  // per head or channel
+  skip,            // how much of its input a head or channel adds to its output
+  scan_in,         // (Mamba-1) what the convolved channels say of time steps, B and C
+  time_step,       // (Mamba-1) from the narrow time steps to all channels
+  mixer_norm,      // weights of the norm that the gate belongs to
 };
 
 /// One row of one tensor. `layer` is -1 outside the layers.

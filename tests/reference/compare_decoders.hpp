@@ -72,6 +72,62 @@ struct Run {
   int threads;
 };
 
+/// Calls `use` with the state layer of the engine and its twin's values, element by element: what
+/// the engine holds, and where the twin keeps the same.
+template <typename Use>
+void walk_state(const DecodeEngine& engine, int layer, std::int64_t sequence, NaiveStateLayer& twin,
+                Use use) {
+  const auto walk_inputs = [&](const CausalConvolution& convolution) {
+    const auto kept = static_cast<std::int64_t>(twin.inputs.size());
+    for (std::int64_t i = 0; i < kept; ++i)
+      for (std::int64_t c = 0; c < convolution.channels(); ++c)
+        use(convolution.input_at(sequence, kept - i, c),
+            twin.inputs[static_cast<std::size_t>(i)][static_cast<std::size_t>(c)]);
+  };
+  const auto walk_heads = [&](const RecurrentState& state) {
+    for (std::int64_t h = 0; h < twin.heads(); ++h) {
+      auto& rows = twin.state[static_cast<std::size_t>(h)];
+      for (std::size_t i = 0; i < rows.size(); ++i)
+        for (std::size_t j = 0; j < rows[i].size(); ++j)
+          use(state.at(sequence * twin.heads() + h, static_cast<std::int64_t>(i),
+                       static_cast<std::int64_t>(j)),
+              rows[i][j]);
+    }
+  };
+  std::visit(
+      [&](const auto& block) {
+        if constexpr (requires { block.convolution(); }) walk_inputs(block.convolution());
+        if constexpr (requires { block.state(); }) walk_heads(block.state());
+        if constexpr (requires { block.state_at(0, 0, 0); }) {
+          auto& rows = twin.state.front();
+          for (std::size_t i = 0; i < rows.size(); ++i)
+            for (std::size_t c = 0; c < rows[i].size(); ++c)
+              use(block.state_at(sequence, static_cast<std::int64_t>(c),
+                                 static_cast<std::int64_t>(i)),
+                  rows[i][c]);
+        }
+      },
+      engine.mixer(static_cast<std::size_t>(layer)));
+}
+
+inline void copy_state(const DecodeEngine& engine, int layer, std::int64_t sequence,
+                       NaiveStateLayer& twin) {
+  walk_state(engine, layer, sequence, twin,
+             [](float own, double& other) { other = static_cast<double>(own); });
+}
+
+inline void check_state(const DecodeEngine& engine, const TinyModel& m, int layer,
+                        std::int64_t sequence, NaiveStateLayer& twin) {
+  std::vector<double> own;
+  std::vector<double> exact;
+  walk_state(engine, layer, sequence, twin, [&](float value, double& other) {
+    own.push_back(static_cast<double>(value));
+    exact.push_back(other);
+  });
+  CHECK(!exact.empty());
+  CHECK(distance(own, exact) <= tolerance(m, exact));
+}
+
 /// Decoders of all sequences with the engine's synthetic cache copied in. What no step may see is
 /// not in the engine's cache; large values there would show in the result.
 inline std::vector<NaiveDecoder> naive_twins(const DecodeEngine& engine, const Run& run) {
@@ -80,6 +136,8 @@ inline std::vector<NaiveDecoder> naive_twins(const DecodeEngine& engine, const R
     NaiveDecoder& twin = twins.emplace_back(run.model, synthetic_weights(7));
     twin.set_position(run.context);
     for (int layer = 0; layer < run.model.n_layers; ++layer) {
+      if (run.model.has_state(layer)) copy_state(engine, layer, s, twin.state(layer));
+      if (!run.model.attends(layer)) continue;
       const std::int64_t first = run.model.first_seen(layer, run.context);
       const std::vector<double> unseen(
           static_cast<std::size_t>(run.model.n_kv_heads * run.model.head_dim), 1e3);
@@ -107,8 +165,11 @@ inline bool has_clear_winner(const TinyModel& m, std::vector<double> exact) {
 }
 
 inline void check_cache(const DecodeEngine& engine, const Run& run, std::int64_t sequence,
-                        const NaiveDecoder& twin) {
+                        NaiveDecoder& twin) {
   for (int layer = 0; layer < run.model.n_layers; ++layer) {
+    if (run.model.has_state(layer))
+      check_state(engine, run.model, layer, sequence, twin.state(layer));
+    if (!run.model.attends(layer)) continue;
     const auto& keys = twin.keys(layer);
     const auto& values = twin.values(layer);
     const auto newest = static_cast<std::int64_t>(keys.size()) - 1;
@@ -130,7 +191,7 @@ inline void check_cache(const DecodeEngine& engine, const Run& run, std::int64_t
 inline void hint_choices(const DecodeEngine& engine, const TinyModel& m, std::int64_t sequence,
                          NaiveDecoder& twin) {
   for (int layer = 0; layer < m.n_layers; ++layer) {
-    if (!m.has_experts(layer)) continue;
+    if (!m.has_experts(layer) || !m.has_ffn(layer)) continue;
     const auto& all = std::get<MoeBlock>(engine.ffn(static_cast<std::size_t>(layer))).choices();
     std::vector<std::int64_t> experts;
     for (std::int64_t i = 0; i < m.n_experts_per_token; ++i)
@@ -165,7 +226,9 @@ inline int check_run(const Run& run, IsaLevel isa, int steps) {
   int choices = 0;
   for (const NaiveDecoder& twin : twins) hints += twin.hints_needed();
   for (int layer = 0; layer < run.model.n_layers; ++layer)
-    choices += run.model.has_experts(layer) ? steps * static_cast<int>(run.batch) : 0;
+    choices += run.model.has_experts(layer) && run.model.has_ffn(layer)
+                   ? steps * static_cast<int>(run.batch)
+                   : 0;
   CHECK(4 * hints <= choices);
   return clear_winners;
 }
@@ -185,6 +248,7 @@ inline Counted count_bytes(const ArchitectureSpec& spec, std::int64_t batch, std
     counted.engine.weights += t.weights;
     counted.engine.kv_read += t.kv_read;
     counted.engine.kv_write += t.kv_write;
+    counted.engine.state += t.state;
     counted.engine.activations += t.activations;
   }
   const StepShape shape{.sequences = static_cast<double>(batch),

@@ -51,6 +51,18 @@ const Run kRuns[] = {
      5,
      33,
      2},
+    // Layers of one part each, and one of both.
+    {{.n_layers = 5,
+      .mixers = {TinyMixer::none, TinyMixer::attention, TinyMixer::attention},
+      .has_ffns = {true, false, true}},
+     2,
+     9,
+     2},
+    // The first layer has no part at all, so that the embedding goes through unchanged.
+    {{.n_layers = 2, .mixers = {TinyMixer::none, TinyMixer::attention}, .has_ffns = {false, true}},
+     1,
+     3,
+     1},
 };
 
 TEST_CASE("every instruction set decodes as a naive decoder in double does") {
@@ -65,6 +77,17 @@ TEST_CASE("every instruction set decodes as a naive decoder in double does") {
   }
   // Otherwise the comparison of argmaxes would have compared nothing.
   CHECK(clear_winners > 10);
+}
+
+TEST_CASE("a layer without a part lacks the norm after it too") {
+  check_run({{.n_layers = 3,
+              .post_norms = true,
+              .mixers = {TinyMixer::none, TinyMixer::attention, TinyMixer::attention},
+              .has_ffns = {true, false, true}},
+             1,
+             2,
+             1},
+            best_isa(), 3);
 }
 
 TEST_CASE("the result does not depend on the number of threads, even where they share a head") {
@@ -135,9 +158,6 @@ std::string refusal(const ArchitectureSpec& spec) {
 }
 
 TEST_CASE("what the engine cannot run is refused by name") {
-  ArchitectureSpec no_ffn = spec_of({});
-  no_ffn.ffns[0].kind = NoFfn{};
-  CHECK(refusal(no_ffn).find("\"none\"") != std::string::npos);
   ArchitectureSpec compressed = spec_of({});
   compressed.mixers[0].kind = CompressedAttention{};
   CHECK(refusal(compressed).find("\"compressed\"") != std::string::npos);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/reference/weights.hpp"
+#include "tests/reference/naive_state.hpp"
 
 namespace roofcast {
 
@@ -37,6 +38,25 @@ struct TinyModel {
   bool router_bias = false, shared_gate = false;
 
   bool has_experts(std::int64_t layer) const { return n_experts > 0 && layer >= first_dense; }
+
+  /// Repeated over the layers: attention and a feed-forward part in each when empty.
+  std::vector<TinyMixer> mixers = {};
+  std::vector<bool> has_ffns = {};
+  TinyState state = {};
+
+  TinyMixer mixer(std::size_t layer) const {
+    return mixers.empty() ? TinyMixer::attention : mixers[layer % mixers.size()];
+  }
+  bool attends(int layer) const {
+    return mixer(static_cast<std::size_t>(layer)) == TinyMixer::attention;
+  }
+  bool has_state(int layer) const {
+    const TinyMixer kind = mixer(static_cast<std::size_t>(layer));
+    return kind != TinyMixer::attention && kind != TinyMixer::none;
+  }
+  bool has_ffn(int layer) const {
+    return has_ffns.empty() || has_ffns[static_cast<std::size_t>(layer) % has_ffns.size()];
+  }
 };
 
 /// Decodes a tiny model the plain way: one sequence at a time, loops in double, values rounded to
@@ -50,18 +70,30 @@ class NaiveDecoder {
         source_(std::move(source)),
         keys_(size(m_.n_layers)),
         values_(keys_),
-        other_choices_(size(m_.n_layers)) {}
+        other_choices_(size(m_.n_layers)) {
+    for (int layer = 0; layer < m_.n_layers; ++layer)
+      states_.emplace_back(
+          m_.state, m_.hidden_dim, m_.mixer(size(layer)),
+          [from = source_, layer](Tensor tensor, std::int64_t index, std::int64_t width) {
+            return read_row(from, {tensor, layer, index, width});
+          });
+  }
 
   /// Logits after `token`, which goes to the end of the cache.
   Vector step(std::int64_t token) {
     Vector residual = row(Tensor::embedding, -1, token, m_.hidden_dim);
     for (int layer = 0; layer < m_.n_layers; ++layer) {
-      Vector y = attention(layer, norm(residual, vector(Tensor::attn_norm, layer)));
-      if (m_.post_norms) y = norm(y, vector(Tensor::attn_post_norm, layer));
-      add(residual, y);
-      y = feed_forward(layer, norm(residual, vector(Tensor::ffn_norm, layer)));
-      if (m_.post_norms) y = norm(y, vector(Tensor::ffn_post_norm, layer));
-      add(residual, y);
+      if (m_.mixer(size(layer)) != TinyMixer::none) {
+        const Vector x = norm(residual, vector(Tensor::attn_norm, layer));
+        Vector y = m_.has_state(layer) ? states_[size(layer)].step(x) : attention(layer, x);
+        if (m_.post_norms) y = norm(y, vector(Tensor::attn_post_norm, layer));
+        add(residual, y);
+      }
+      if (m_.has_ffn(layer)) {
+        Vector y = feed_forward(layer, norm(residual, vector(Tensor::ffn_norm, layer)));
+        if (m_.post_norms) y = norm(y, vector(Tensor::ffn_post_norm, layer));
+        add(residual, y);
+      }
     }
     ++position_;
     const Tensor head = m_.tied ? Tensor::embedding : Tensor::lm_head;
@@ -90,6 +122,7 @@ class NaiveDecoder {
   /// Cached keys of a layer: one vector of (n_kv_heads * head_dim) per token.
   const std::vector<Vector>& keys(int layer) const { return keys_[size(layer)]; }
   const std::vector<Vector>& values(int layer) const { return values_[size(layer)]; }
+  NaiveStateLayer& state(int layer) { return states_[size(layer)]; }
 
  private:
   static std::size_t size(std::int64_t n) { return static_cast<std::size_t>(n); }
@@ -107,8 +140,11 @@ class NaiveDecoder {
   }
 
   Vector row(Tensor tensor, int layer, std::int64_t index, std::int64_t width) const {
-    std::vector<Bf16> bits(size(width));
-    source_({tensor, layer, index, width}, bits.data());
+    return read_row(source_, {tensor, layer, index, width});
+  }
+  static Vector read_row(const WeightSource& source, const TensorRow& at) {
+    std::vector<Bf16> bits(size(at.width));
+    source(at, bits.data());
     Vector out;
     for (const Bf16 b : bits) out.push_back(static_cast<double>(bf16_to_float(b)));
     return out;
@@ -303,6 +339,7 @@ class NaiveDecoder {
   std::function<Vector(int, std::int64_t, const Vector&)> other_attention_;
   std::vector<std::vector<Vector>> keys_, values_;        // by layer, then token
   std::vector<std::vector<std::int64_t>> other_choices_;  // by layer
+  std::vector<NaiveStateLayer> states_;                   // by layer
   std::int64_t position_ = 0;
   int hints_needed_ = 0;
 };

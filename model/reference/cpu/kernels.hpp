@@ -106,6 +106,92 @@ struct RotateArgs {
   float epsilon = 0.0F;
 };
 
+/// How the elements of a matrix state are stored; sums are in fp32 either way.
+enum class StateFormat { fp32, bf16 };
+
+/// What a step adds to a state S (key_dim x value_dim): key v^T with v = strength x value, or by
+/// the delta rule v = strength x (value - S^T key), which corrects what the state gives for this
+/// key.
+enum class StateRule { linear, delta };
+
+/// Columns of a state that lie together: a state is stored as (value_dim / 16, key_dim, 16).
+inline constexpr std::int64_t kStateColumns = 16;
+/// Key widths must be a multiple of this, value widths of kStateColumns.
+inline constexpr std::int64_t kStateKeyStep = 4;
+inline constexpr std::int64_t kMaxStateKeyDim = 1024;
+
+/// One step of one head's state: S = diag(decay) S + key v^T, then out = S^T query. Each element of
+/// the state goes through memory once in and once out.
+struct RecurrenceArgs {
+  void* state = nullptr;
+  StateFormat format = StateFormat::fp32;
+  StateRule rule = StateRule::linear;
+  std::int64_t key_dim = 0;
+  std::int64_t value_dim = 0;
+  const float* key = nullptr;    // (key_dim)
+  const float* query = nullptr;  // (key_dim)
+  const float* decay = nullptr;  // (key_dim)
+  const float* value = nullptr;  // (value_dim)
+  float strength = 1.0F;
+  float* out = nullptr;  // (value_dim)
+};
+
+/// One step of a causal convolution of n channels, each with `kernel` taps of its own, whose last
+/// kernel - 1 inputs are kept: out = act(taps . (inputs, x) + bias), then the oldest input leaves
+/// and x enters. With a gate, x is first multiplied by it and rounded.
+struct ConvolutionArgs {
+  const Bf16* taps = nullptr;  // (kernel, n): the one of the oldest input first
+  const Bf16* bias = nullptr;  // (n) or none
+  Bf16* inputs = nullptr;      // (kernel - 1, n): the oldest first
+  const Bf16* x = nullptr;     // (n)
+  const Bf16* gate = nullptr;  // (n) or none
+  Bf16* out = nullptr;         // (n)
+  std::int64_t kernel = 0;
+  std::int64_t n = 0;
+  bool silu = false;
+};
+
+/// out = exp(-rate softplus(x + bias)): decays of one head's key channels. All (n).
+struct ChannelDecayArgs {
+  const Bf16* x = nullptr;
+  const float* bias = nullptr;
+  float rate = 0.0F;
+  float* out = nullptr;
+  std::int64_t n = 0;
+};
+
+/// One step of a selective scan over n channels, each with a state of `state_dim` elements: with
+/// dt = softplus(step), s = exp(-rate dt) s + dt x B, out = (s . C + skip x) silu(gate). States and
+/// rates are stored as (n / 16, state_dim, 16), states in fp32. n is a multiple of 16.
+struct ScanArgs {
+  float* state = nullptr;
+  const Bf16* rates = nullptr;
+  const Bf16* steps = nullptr;  // (n)
+  const Bf16* x = nullptr;      // (n)
+  const Bf16* gate = nullptr;   // (n)
+  const Bf16* skip = nullptr;   // (n)
+  const float* b = nullptr;     // (state_dim)
+  const float* c = nullptr;     // (state_dim)
+  Bf16* out = nullptr;          // (n)
+  std::int64_t n = 0;
+  std::int64_t state_dim = 0;
+};
+
+/// How a gate takes part in a norm: rms_norm(x silu(gate)), rms_norm(x) silu(gate) or
+/// rms_norm(x) sigmoid(gate).
+enum class NormGate { silu_before, silu_after, sigmoid_after };
+
+/// out = that norm x weight. All (n), bf16; out may be x.
+struct GatedNormArgs {
+  const Bf16* x = nullptr;
+  const Bf16* gate = nullptr;
+  const Bf16* weight = nullptr;
+  Bf16* out = nullptr;
+  std::int64_t n = 0;
+  float epsilon = 0.0F;
+  NormGate order = NormGate::silu_before;
+};
+
 /// out = up * silu(gate), or gelu(up) (tanh form) where there is no gate. All (n), bf16.
 struct ActivateArgs {
   const Bf16* up = nullptr;
@@ -135,6 +221,15 @@ struct Kernels {
   void (*rotate_head)(const RotateArgs&) = nullptr;
   void (*activate)(const ActivateArgs&) = nullptr;
   void (*weighted_sum)(const WeightedSumArgs&) = nullptr;
+  void (*recur)(const RecurrenceArgs&) = nullptr;
+  void (*convolve)(const ConvolutionArgs&) = nullptr;
+  void (*gated_norm)(const GatedNormArgs&) = nullptr;
+  void (*channel_decays)(const ChannelDecayArgs&) = nullptr;
+  void (*scan)(const ScanArgs&) = nullptr;
+  /// out = silu(x) in fp32, n values.
+  void (*silu)(const Bf16* x, float* out, std::int64_t n) = nullptr;
+  /// out = a * b, n values; out may be a or b.
+  void (*multiply)(const Bf16* a, const Bf16* b, Bf16* out, std::int64_t n) = nullptr;
   /// Sum of the products of n values, in fp32.
   float (*dot)(const Bf16* a, const Bf16* b, std::int64_t n) = nullptr;
   /// Index of the first largest of n values, n >= 1.

@@ -4,6 +4,8 @@
 #include "model/reference/cpu/elementwise_body.hpp"
 #include "model/reference/cpu/gemm_body.hpp"
 #include "model/reference/cpu/latent_attention_body.hpp"
+#include "model/reference/cpu/recurrence_body.hpp"
+#include "model/reference/cpu/state_layer_body.hpp"
 
 namespace roofcast::detail {
 
@@ -19,6 +21,13 @@ Kernels make_kernels(IsaLevel isa) {
           .rotate_head = rotate_head<S>,
           .activate = activate<S>,
           .weighted_sum = weighted_sum<S>,
+          .recur = recur<S>,
+          .convolve = convolve<S>,
+          .gated_norm = gated_norm<S>,
+          .channel_decays = channel_decays<S>,
+          .scan = scan<S>,
+          .silu = silu<S>,
+          .multiply = multiply<S>,
           .dot = dot<S>,
           .argmax = argmax<S>,
           .read = S::read,

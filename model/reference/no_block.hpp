@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+
+#include "model/reference/step_context.hpp"
+
+namespace roofcast {
+
+/// The attention or state part of a layer that has none. The engine leaves out its norms too.
+class NoMixerBlock {
+ public:
+  void fill(int, const WeightSource&) {}
+  void reserve(std::int64_t, int, Activations&) const {}
+  std::int64_t rotary_dim() const { return 0; }
+  void make_cache(std::int64_t, std::int64_t, Arenas&) {}
+  void fill_cache(int, int, std::uint64_t) {}
+  void run(StepContext&, int) {}
+};
+
+/// The feed-forward part of a layer that has none.
+class NoFfnBlock {
+ public:
+  void fill(int, const WeightSource&) {}
+  void reserve(std::int64_t, int, Activations&) const {}
+  void run(StepContext&, int) {}
+};
+
+}  // namespace roofcast
