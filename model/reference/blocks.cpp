@@ -13,10 +13,11 @@ namespace {
   throw UnsupportedError("the reference engine has no kernel for " + std::string(what));
 }
 
-/// Parts that the engine stores and computes in bf16 only. The rest is unused by what it supports.
-constexpr Component kStoredParts[] = {
-    Component::attention, Component::dense_ffn, Component::embedding,  Component::lm_head,
-    Component::k,         Component::v,         Component::activations};
+/// Parts that the engine stores and computes in bf16 only. The rest is unused by what it supports,
+/// but for K and V, see kv_layout().
+constexpr Component kStoredParts[] = {Component::attention, Component::dense_ffn,
+                                      Component::embedding, Component::lm_head,
+                                      Component::activations};
 /// The same of models with experts.
 constexpr Component kExpertParts[] = {Component::routed_experts, Component::shared_experts,
                                       Component::router};
@@ -51,6 +52,12 @@ void check_index_owners(const ArchitectureSpec& spec) {
   }
 }
 
+/// The setup of a block whose cache has no pages.
+const LayerSetup& in_order(const LayerSetup& setup, std::string_view kind) {
+  if (setup.kv.page_tokens > 0) refuse("pages of the cache of attention kind " + in_quotes(kind));
+  return setup;
+}
+
 }  // namespace
 
 MixerBlock make_mixer_block(const NamedMixer& mixer, const LayerSetup& setup) {
@@ -64,9 +71,9 @@ MixerBlock make_mixer_block(const NamedMixer& mixer, const LayerSetup& setup) {
         else if constexpr (std::is_same_v<Kind, ChunkedAttention>)
           return GqaBlock(kind.shape, {KvSpan::Kind::chunk, kind.chunk}, setup);
         else if constexpr (std::is_same_v<Kind, MultiHeadLatentAttention>)
-          return MlaBlock(kind.shape, setup);
+          return MlaBlock(kind.shape, in_order(setup, Kind::kName));
         else if constexpr (std::is_same_v<Kind, SparseLatentAttention>)
-          return MlaBlock(kind, setup);
+          return MlaBlock(kind, in_order(setup, Kind::kName));
         else if constexpr (std::is_same_v<Kind, GatedDeltaNet>)
           return GatedDeltaBlock(kind, setup);
         else if constexpr (std::is_same_v<Kind, KimiDeltaAttention>)

@@ -37,6 +37,7 @@ DecodeEngine::DecodeEngine(const ArchitectureSpec& spec, const EngineOptions& op
       weights_(options.weights ? options.weights : synthetic_weights(options.seed)),
       seed_(options.seed),
       rope_theta_(options.rope_theta),
+      kv_(kv_layout(spec_.formats, options.kv)),
       kernels_(kernels_for(options.isa.value_or(best_isa()))),
       pool_(pool_cpus(options.threads)),
       arenas_(static_cast<std::size_t>(pool_.size())),
@@ -72,7 +73,8 @@ void DecodeEngine::build_layers() {
                            .formats = spec_.formats,
                            .operators = operators_,
                            .arenas = arenas_,
-                           .weights = weights_};
+                           .weights = weights_,
+                           .kv = kv_};
     mixers_.push_back(make_mixer_block(spec_.mixers[static_cast<std::size_t>(layer.mixer)], setup));
     ffns_.push_back(make_ffn_block(spec_.ffns[static_cast<std::size_t>(layer.ffn)], setup));
     norms_.push_back(make_norms(layer, setup));

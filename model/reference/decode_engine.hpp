@@ -16,14 +16,15 @@ struct EngineOptions {
   std::uint64_t seed = 1;                      // of weights and cache
   double rope_theta = 10000.0;
   WeightSource weights = {};  // synthetic_weights(seed) when empty
+  KvOptions kv = {};
 };
 
 /// Decodes on this CPU with real weights' traffic: every step runs all operators of the model for
 /// `batch` sequences in one parallel region. Weights are random unless a source is given.
 class DecodeEngine {
  public:
-  /// Builds and fills the weights. Throws UnsupportedError for what the engine has no kernel for
-  /// and IoError when memory does not suffice.
+  /// Builds and fills the weights. Throws UnsupportedError for what the engine has no kernel for,
+  /// IoError when memory does not suffice, and std::invalid_argument for caches that cannot be.
   DecodeEngine(const ArchitectureSpec& spec, const EngineOptions& options);
   DecodeEngine(const DecodeEngine&) = delete;
   DecodeEngine& operator=(const DecodeEngine&) = delete;
@@ -87,6 +88,7 @@ class DecodeEngine {
   WeightSource weights_;
   std::uint64_t seed_;
   double rope_theta_;
+  KvLayout kv_;
   const Kernels& kernels_;
   ThreadPool pool_;
   Arenas arenas_, cache_arenas_;

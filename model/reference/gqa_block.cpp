@@ -20,7 +20,7 @@ void check_supported(const GqaShape& s) {
   refuse(s.v_head_dim != 0 && s.v_head_dim != s.head_dim, "values wider than keys");
   refuse(s.n_heads % s.n_kv_heads != 0, "query heads that do not divide among key-value heads");
   refuse(s.head_dim % kHeadDimStep != 0, "heads whose width is not a multiple of 16");
-  refuse(s.head_dim > 1024, "heads wider than 1024");
+  refuse(s.head_dim > kMaxHeadDim, "heads wider than 1024");
 }
 
 Bytes bf16_bytes(std::int64_t elements) { return {static_cast<double>(elements) * sizeof(Bf16)}; }
@@ -30,6 +30,7 @@ Bytes bf16_bytes(std::int64_t elements) { return {static_cast<double>(elements) 
 GqaBlock::GqaBlock(const GqaShape& shape, const KvSpan& span, const LayerSetup& setup)
     : shape_(shape),
       span_(span),
+      kv_(setup.kv),
       layer_(setup.layer),
       op_qkv_(setup.operators.claim(setup.layer_class, "qkv_proj")),
       op_rope_(setup.operators.claim(setup.layer_class, "rope_kv_append")),
@@ -86,7 +87,7 @@ void GqaBlock::reserve(std::int64_t batch, int, Activations& a) const {
 }
 
 void GqaBlock::make_cache(std::int64_t batch, std::int64_t capacity, Arenas& arenas) {
-  cache_ = KvCache(batch, shape_.n_kv_heads, shape_.head_dim, span_.slots(capacity), arenas);
+  cache_ = KvCache(kv_, {batch, shape_.n_kv_heads, shape_.head_dim, span_.slots(capacity)}, arenas);
   attention_ = SplitAttention(static_cast<int>(arenas.size()), group(), shape_.head_dim);
 }
 
@@ -132,7 +133,7 @@ void GqaBlock::rotate_and_append(StepContext& step, int thread) {
   }
   Traffic& bytes = step.recorder.bytes(thread, op_rope_);
   bytes.activations += bf16_bytes(own.size() * dim * (2 * group() + 2));
-  bytes.kv_write += bf16_bytes(own.size() * dim * 2);
+  bytes.kv_write += Bytes{static_cast<double>(own.size() * cache_.token_bytes())};
 }
 
 void GqaBlock::attend(StepContext& step, int thread) {
@@ -146,13 +147,20 @@ void GqaBlock::attend(StepContext& step, int thread) {
                            .q_stride = qkv_.rows(),
                            .keys = [this](std::int64_t item) { return cache_.keys(item); },
                            .values = [this](std::int64_t item) { return cache_.values(item); },
+                           .key_code = kv_.keys.code,
+                           .value_code = kv_.values.code,
+                           .key_scale = kv_.keys.scale,
+                           .value_scale = kv_.values.scale,
+                           .pages = [this](std::int64_t s) { return cache_.pages(s); },
+                           .page_tokens = kv_.page_tokens,
                            .sinks = sinks_.empty() ? nullptr : sinks_.data(),
                            .out = step.activations.attention.data()};
   const AttentionReads reads = attention_.run(task, step.kernels, step.pool, thread);
   Traffic& bytes = step.recorder.bytes(thread, op_attention_);
   // Of each item, whoever starts it leaves out the token that does not count.
   const std::int64_t uncounted = task.tokens - span_.tokens_read(step.position);
-  bytes.kv_read += bf16_bytes((reads.tokens - uncounted * reads.items_started) * 2 * dim);
+  const std::int64_t tokens = reads.tokens - uncounted * reads.items_started;
+  bytes.kv_read += Bytes{static_cast<double>(tokens * cache_.token_bytes())};
   if (thread == 0) bytes.weights += bf16_bytes(static_cast<std::int64_t>(sinks_.size()));
   bytes.activations += bf16_bytes(group() * dim * (2 * reads.items_started + reads.items_joined));
 }

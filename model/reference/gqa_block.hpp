@@ -41,6 +41,7 @@ class GqaBlock {
 
   GqaShape shape_;
   KvSpan span_;
+  KvLayout kv_;
   int layer_;
   int op_qkv_, op_rope_, op_attention_, op_out_;
   PackedMatrix qkv_, out_;

@@ -2,6 +2,7 @@
 
 #include "model/architecture/formats.hpp"
 #include "model/reference/cpu/packed_matrix.hpp"
+#include "model/reference/kv_layout.hpp"
 #include "model/reference/operator_index.hpp"
 #include "model/reference/weights.hpp"
 
@@ -16,6 +17,7 @@ struct LayerSetup {
   OperatorIndex& operators;
   Arenas& arenas;
   const WeightSource& weights;
+  KvLayout kv = {};
 };
 
 }  // namespace roofcast

@@ -1,5 +1,6 @@
 #include "model/reference/weights.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace roofcast {
@@ -108,6 +109,17 @@ WeightSource synthetic_weights(std::uint64_t seed) {
 
 void fill_random(std::uint64_t seed, Bf16* out, std::int64_t n) {
   fill_bits(seed, kSign, -1, out, n);
+}
+
+void fill_random_bytes(std::uint64_t seed, std::uint8_t random, std::uint8_t fixed,
+                       std::uint8_t* out, std::int64_t n) {
+  SplitMix64 source{seed};
+  constexpr std::uint64_t kEightLanes = 0x0101010101010101U;
+  for (std::int64_t i = 0; i < n; i += 8) {
+    std::uint64_t eight = (source.next() & random * kEightLanes) | fixed * kEightLanes;
+    for (std::int64_t j = i; j < std::min(i + 8, n); ++j, eight >>= 8)
+      out[j] = static_cast<std::uint8_t>(eight);
+  }
 }
 
 }  // namespace roofcast

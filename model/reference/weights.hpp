@@ -90,4 +90,8 @@ WeightSource synthetic_weights(std::uint64_t seed);
 /// Fills `out` with +-[0.5, 1), for caches.
 void fill_random(std::uint64_t seed, Bf16* out, std::int64_t n);
 
+/// Fills `out` with bytes whose bits of `random` are random and whose others are those of `fixed`.
+void fill_random_bytes(std::uint64_t seed, std::uint8_t random, std::uint8_t fixed,
+                       std::uint8_t* out, std::int64_t n);
+
 }  // namespace roofcast

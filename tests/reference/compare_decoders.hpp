@@ -70,6 +70,7 @@ struct Run {
   std::int64_t batch;
   std::int64_t context;
   int threads;
+  KvOptions kv = {};
 };
 
 /// Calls `use` with the state layer of the engine and its twin's values, element by element: what
@@ -128,12 +129,49 @@ inline void check_state(const DecodeEngine& engine, const TinyModel& m, int laye
   CHECK(distance(own, exact) <= tolerance(m, exact));
 }
 
+/// Half the distance of the numbers that a cache can hold around `exact`.
+inline double half_step(const KvPlane& plane, double exact) {
+  const auto scale = static_cast<double>(plane.scale);
+  if (plane.code == KvCode::bf16) return 0.0;
+  if (plane.code == KvCode::int8) return scale / 2.0;
+  // E4M3: 3 bits of mantissa, and none of the exponents below -6.
+  const double magnitude = std::max(std::fabs(exact) / scale, std::ldexp(1.0, -6));
+  return scale * std::ldexp(1.0, std::ilogb(magnitude) - 4);
+}
+
+/// Makes a decoder take what the engine's cache holds of the newest token, which has to be a
+/// nearest number to what it found itself: next to a tie, two decoders may round to different
+/// sides, and the numbers of a byte are far apart.
+inline void follow_cache(const DecodeEngine& engine, const Run& run, std::int64_t sequence,
+                         NaiveDecoder& twin) {
+  const KvLayout layout = kv_layout(engine.spec().formats, run.kv);
+  if (layout.keys.code == KvCode::bf16 && layout.values.code == KvCode::bf16) return;
+  twin.set_store([&engine, &model = run.model, sequence, layout](
+                     int layer, CacheHalf half, const NaiveDecoder::Vector& exact) {
+    const bool keys = half == CacheHalf::keys;
+    const KvPlane& plane = keys ? layout.keys : layout.values;
+    if (plane.code == KvCode::bf16) return exact;
+    const std::int64_t newest = engine.position() - 1;
+    const auto stored = keys ? cached_key(engine, model, layer, sequence, newest)
+                             : cached_value(engine, model, layer, sequence, newest);
+    const double rounding = tolerance(model, exact);
+    const double largest = static_cast<double>(largest_code(plane.code) * plane.scale);
+    for (std::size_t i = 0; i < exact.size(); ++i) {
+      const double wanted = std::clamp(exact[i], -largest, largest);
+      CHECK(std::fabs(stored[i] - wanted) <=
+            half_step(plane, std::fabs(wanted) + rounding) + rounding);
+    }
+    return stored;
+  });
+}
+
 /// Decoders of all sequences with the engine's synthetic cache copied in. What no step may see is
 /// not in the engine's cache; large values there would show in the result.
 inline std::vector<NaiveDecoder> naive_twins(const DecodeEngine& engine, const Run& run) {
   std::vector<NaiveDecoder> twins;
   for (std::int64_t s = 0; s < run.batch; ++s) {
     NaiveDecoder& twin = twins.emplace_back(run.model, synthetic_weights(7));
+    follow_cache(engine, run, s, twin);
     twin.set_position(run.context);
     for (int layer = 0; layer < run.model.n_layers; ++layer) {
       if (run.model.has_state(layer)) copy_state(engine, layer, s, twin.state(layer));
@@ -202,7 +240,8 @@ inline void hint_choices(const DecodeEngine& engine, const TinyModel& m, std::in
 
 /// Steps both decoders on the engine's tokens; returns how many argmaxes were beyond doubt.
 inline int check_run(const Run& run, IsaLevel isa, int steps) {
-  DecodeEngine engine(spec_of(run.model), {.threads = run.threads, .isa = isa, .seed = 7});
+  DecodeEngine engine(spec_of(run.model),
+                      {.threads = run.threads, .isa = isa, .seed = 7, .kv = run.kv});
   engine.start(run.batch, run.context, steps);
   std::vector<NaiveDecoder> twins = naive_twins(engine, run);
   int clear_winners = 0;
@@ -239,8 +278,8 @@ struct Counted {
 };
 
 inline Counted count_bytes(const ArchitectureSpec& spec, std::int64_t batch, std::int64_t context,
-                           int threads) {
-  DecodeEngine engine(spec, {.threads = threads});
+                           int threads, const KvOptions& kv = {}) {
+  DecodeEngine engine(spec, {.threads = threads, .kv = kv});
   engine.start(batch, context, 1);
   engine.step();
   Counted counted;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <numeric>
+#include <string_view>
 #include <vector>
 
 #include "model/reference/weights.hpp"
@@ -36,6 +37,7 @@ struct TinyModel {
   std::int64_t n_experts = 0, n_experts_per_token = 1, expert_dim = 0, first_dense = 0;
   std::int64_t n_shared_experts = 0, shared_expert_dim = 0, dense_dim = 0;
   bool router_bias = false, shared_gate = false;
+  std::string_view k_format = "bf16", v_format = "bf16";  // of the cache
 
   bool has_experts(std::int64_t layer) const { return n_experts > 0 && layer >= first_dense; }
 
@@ -58,6 +60,8 @@ struct TinyModel {
     return has_ffns.empty() || has_ffns[static_cast<std::size_t>(layer) % has_ffns.size()];
   }
 };
+
+enum class CacheHalf { keys, values };
 
 /// Decodes a tiny model the plain way: one sequence at a time, loops in double, values rounded to
 /// bf16 only where a model in bf16 stores them (between operators and in the cache).
@@ -110,6 +114,11 @@ class NaiveDecoder {
     other_attention_ = std::move(attention);
   }
   void set_position(std::int64_t position) { position_ = position; }
+
+  /// What the cache holds of a token's exact keys or values, all heads; these themselves by
+  /// default.
+  using Store = std::function<Vector(int layer, CacheHalf half, const Vector& exact)>;
+  void set_store(Store store) { store_ = std::move(store); }
 
   /// Experts that another decoder chose in a layer of the next step. They count where this one's
   /// own choice is in doubt: a score may be rounded either way when sums differ in their last bits.
@@ -207,7 +216,8 @@ class NaiveDecoder {
       const Vector key = head_of(k, h, Tensor::k_norm, layer);
       keys.insert(keys.end(), key.begin(), key.end());
     }
-    append_cached(layer, keys, v);
+    append_cached(layer, store_ ? store_(layer, CacheHalf::keys, keys) : keys,
+                  store_ ? store_(layer, CacheHalf::values, v) : v);
     Vector mixed;
     for (std::int64_t h = 0; h < m_.n_heads; ++h) {
       const Vector out = mix(layer, h, head_of(q, h, Tensor::q_norm, layer));
@@ -337,6 +347,7 @@ class NaiveDecoder {
   TinyModel m_;
   WeightSource source_;
   std::function<Vector(int, std::int64_t, const Vector&)> other_attention_;
+  Store store_;
   std::vector<std::vector<Vector>> keys_, values_;        // by layer, then token
   std::vector<std::vector<std::int64_t>> other_choices_;  // by layer
   std::vector<NaiveStateLayer> states_;                   // by layer

@@ -110,6 +110,8 @@ inline ArchitectureSpec spec_of(const TinyModel& m) {
   moe.shared_gate = m.shared_gate;
   if (m.n_experts > 0) spec.ffns.push_back({"moe", moe});
   if (m.state.bf16_state) spec.formats[Component::state] = storage_of(*find_format("bf16"));
+  spec.formats[Component::k] = storage_of(*find_format(m.k_format));
+  spec.formats[Component::v] = storage_of(*find_format(m.v_format));
   spec.norms_per_block = m.post_norms ? 2 : 1;
   for (int layer = 0; layer < m.n_layers; ++layer) {
     Layer& place = spec.layers.emplace_back();

@@ -1,115 +1,10 @@
 #pragma once
 
-#include "model/reference/cpu/kernels.hpp"
+#include "model/reference/cpu/attention_mix.hpp"
+#include "model/reference/cpu/attention_scores.hpp"
 
 // See gemm_body.hpp for how these templates are used.
 namespace roofcast::detail {
-
-/// Tokens whose scores are formed before the running maximum is updated.
-inline constexpr std::int64_t kTokenBlock = 64;
-inline constexpr float kMaskedScore = -1e30F;
-
-/// Sums over pairs of one vector of keys for H heads, as kLanes / 4 tokens x 4 partial sums each,
-/// to `sums` (H, stride). Two interleaved chains walk the head, so that memory is read in order.
-template <typename S, int H>
-void key_sums(const Bf16* q, const Bf16* keys, std::int64_t head_dim, float* sums,
-              std::int64_t stride) {
-  constexpr int kChains = 2;
-  typename S::Floats acc[H][kChains];
-#pragma GCC unroll 8
-  for (int h = 0; h < H; ++h) {
-#pragma GCC unroll 8
-    for (int j = 0; j < kChains; ++j) acc[h][j] = S::zero();
-  }
-  for (std::int64_t d = 0; d < head_dim; d += kChains * kKeyElements) {
-#pragma GCC unroll 8
-    for (int j = 0; j < kChains; ++j) {
-      const std::int64_t at = d + j * kKeyElements;
-      const typename S::Pairs k = S::load_pairs(keys + at * kKeyTokens);
-#pragma GCC unroll 8
-      for (int h = 0; h < H; ++h)
-        acc[h][j] = S::dot(acc[h][j], k, S::set_group(q + h * head_dim + at));
-    }
-  }
-#pragma GCC unroll 8
-  for (int h = 0; h < H; ++h) S::store(sums + h * stride, S::add(acc[h][0], acc[h][1]));
-}
-
-/// Scores of H heads for `tokens` tokens of a block. A vector holds kLanes / 4 tokens x 4 partial
-/// sums; four of them make kLanes tokens, whose partial sums are added at the end.
-template <typename S, int H>
-void attention_scores(const AttentionArgs& a, const Bf16* q, const Bf16* keys, std::int64_t tokens,
-                      float* scores) {
-  constexpr std::int64_t kTokens = S::kLanes / 4;  // of one vector
-  constexpr std::int64_t kStride = 4 * S::kLanes;
-  alignas(64) float sums[H * kStride];
-  for (std::int64_t t = 0; t < tokens; t += S::kLanes) {
-    for (int j = 0; j < 4; ++j) {
-      const std::int64_t token = t + j * kTokens;
-      const Bf16* const at =
-          keys + token / kKeyTokens * kKeyTokens * a.head_dim + token % kKeyTokens * kKeyElements;
-      key_sums<S, H>(q, at, a.head_dim, sums + j * S::kLanes, kStride);
-    }
-#pragma GCC unroll 8
-    for (int h = 0; h < H; ++h) {
-      const float* const own = sums + h * kStride;
-      S::store(scores + h * kTokenBlock + t,
-               S::add_groups(S::load(own), S::load(own + S::kLanes), S::load(own + 2 * S::kLanes),
-                             S::load(own + 3 * S::kLanes)));
-    }
-  }
-}
-
-/// out (H, D vectors) = out * shrink + P V for `pairs` pairs of tokens and D vectors of the head.
-template <typename S, int H, int D>
-void attention_mix(const AttentionArgs& a, const Bf16* probs, const Bf16* values,
-                   std::int64_t pairs, const float* shrink, float* out) {
-  typename S::Floats acc[H][D];
-#pragma GCC unroll 8
-  for (int h = 0; h < H; ++h) {
-#pragma GCC unroll 8
-    for (int v = 0; v < D; ++v)
-      acc[h][v] = S::mul(S::load(out + h * a.head_dim + v * S::kLanes), S::set(shrink[h]));
-  }
-  for (std::int64_t p = 0; p < pairs; ++p) {
-    typename S::Pairs vectors[D];
-#pragma GCC unroll 8
-    for (int v = 0; v < D; ++v) {
-      const Bf16* at = values + p * 2 * a.head_dim + v * 2 * S::kLanes;
-      vectors[v] = S::load_pairs(at);
-    }
-#pragma GCC unroll 8
-    for (int h = 0; h < H; ++h) {
-      const typename S::Pairs weight = S::set_pair(probs + h * kTokenBlock + 2 * p);
-#pragma GCC unroll 8
-      for (int v = 0; v < D; ++v) acc[h][v] = S::dot(acc[h][v], vectors[v], weight);
-    }
-  }
-#pragma GCC unroll 8
-  for (int h = 0; h < H; ++h) {
-#pragma GCC unroll 8
-    for (int v = 0; v < D; ++v) S::store(out + h * a.head_dim + v * S::kLanes, acc[h][v]);
-  }
-}
-
-/// The width of H heads from element d on, D vectors at a time and the rest in narrower steps: the
-/// wider the step, the more of each row of values is read in order.
-template <typename S, int H, int D>
-void mix_width(const AttentionArgs& a, const Bf16* probs, const Bf16* values, std::int64_t pairs,
-               const float* shrink, float* out, std::int64_t d) {
-  for (; d + D * S::kLanes <= a.head_dim; d += D * S::kLanes)
-    attention_mix<S, H, D>(a, probs, values + 2 * d, pairs, shrink, out + d);
-  if constexpr (D > 1) mix_width<S, H, D / 2>(a, probs, values, pairs, shrink, out, d);
-}
-
-/// `left` heads from `head` on, M at a time.
-template <typename S, int M>
-void mix_heads(const AttentionArgs& a, std::int64_t head, std::int64_t left, const Bf16* probs,
-               const Bf16* values, std::int64_t pairs, const float* shrink) {
-  for (; left >= M; left -= M, head += M, probs += M * kTokenBlock, shrink += M)
-    mix_width<S, M, S::kMixVectors>(a, probs, values, pairs, shrink, a.out + head * a.head_dim, 0);
-  if constexpr (M > 1) mix_heads<S, M - 1>(a, head, left, probs, values, pairs, shrink);
-}
 
 /// Softmax step of one head: turns scores into bf16 weights against the new running maximum, adds
 /// to the running sum, and returns the factor by which earlier sums and outputs shrink.
@@ -135,19 +30,48 @@ float online_softmax(float* scores, std::int64_t tokens, float scale, float& max
   return shrink;
 }
 
-/// One block of tokens for H heads, of which the first is `head`.
+/// Where `token` lies in the cache, in tokens.
+template <typename S>
+std::int64_t place_of(const AttentionArgs& a, std::int64_t token) {
+  if (a.pages == nullptr) return token;
+  return a.pages[token / a.page_tokens] * a.page_tokens + token % a.page_tokens;
+}
+
+/// The run that starts with `token`, of at most `limit` tokens. The last block is followed by none,
+/// and asks for itself.
+template <typename S>
+TokenRun run_from(const AttentionArgs& a, std::int64_t token, std::int64_t limit) {
+  const std::int64_t later = token + kTokenBlock < a.token1 ? token + kTokenBlock : token;
+  TokenRun run{place_of<S>(a, token), place_of<S>(a, later), limit};
+  if (a.pages == nullptr) return run;
+  const std::int64_t left = a.page_tokens - token % a.page_tokens;
+  if (left < limit) run.tokens = left;
+  return run;
+}
+
+/// One block of tokens for H heads, of which the first is `head`. Pages end at multiples of
+/// kTokenStep, so that results do not depend on where a block is cut into runs: what a run adds to
+/// is stored in fp32 and loaded again.
 template <typename S, int H>
 void attention_block(const AttentionArgs& a, std::int64_t head, std::int64_t token,
                      std::int64_t tokens) {
   alignas(64) float scores[H * kTokenBlock];
   alignas(64) Bf16 probs[H * kTokenBlock];
   float shrink[H];
-  attention_scores<S, H>(a, a.q + head * a.head_dim, a.keys + token * a.head_dim, tokens, scores);
+  for (std::int64_t t = 0; t < tokens;) {
+    const TokenRun run = run_from<S>(a, token + t, tokens - t);
+    scores_of_code<S, H>(a, a.q + head * a.head_dim, run, scores + t);
+    t += run.tokens;
+  }
   for (int h = 0; h < H; ++h)
     shrink[h] = online_softmax<S>(scores + h * kTokenBlock, tokens, a.scale, a.max[head + h],
                                   a.sum[head + h], probs + h * kTokenBlock);
-  const Bf16* const values = a.values + token * a.head_dim;
-  mix_heads<S, S::kMixHeads>(a, head, H, probs, values, (tokens + 1) / 2, shrink);
+  for (std::int64_t t = 0; t < tokens;) {
+    const TokenRun run = run_from<S>(a, token + t, tokens - t);
+    mix_of_code<S, H>(a, head, probs + t, run, shrink);
+    for (float& factor : shrink) factor = 1.0F;
+    t += run.tokens;
+  }
 }
 
 template <typename S, int H>

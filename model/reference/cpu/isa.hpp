@@ -6,7 +6,8 @@
 
 namespace roofcast {
 
-/// Instruction sets that the CPU kernels are compiled for, slowest first.
+/// Instruction sets that the CPU kernels are compiled for, slowest first. The last includes VBMI,
+/// which looks up bytes: of CPUs with AVX-512 BF16 only Cooper Lake lacks it.
 enum class IsaLevel { portable, avx2, avx512_bf16 };
 
 inline constexpr std::array<std::string_view, 3> kIsaNames = {"portable", "avx2", "avx512_bf16"};

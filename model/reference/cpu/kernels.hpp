@@ -5,6 +5,7 @@
 
 #include "model/reference/cpu/bf16.hpp"
 #include "model/reference/cpu/isa.hpp"
+#include "model/reference/cpu/kv_code.hpp"
 
 namespace roofcast {
 
@@ -13,11 +14,16 @@ namespace roofcast {
 inline constexpr std::int64_t kRowTile = 16;
 /// Most columns of one GEMM call; weights are read from memory once for all of them.
 inline constexpr std::int64_t kMaxBatch = 64;
-/// Cached keys are stored in tiles of 4 tokens x 8 elements, values as pairs of tokens.
+/// Cached keys are stored in tiles of 4 tokens x 16 bytes of each, which are 8 bf16 elements or 16
+/// bytes. Values in bf16 are stored as pairs of tokens, and bytes in tiles of 4 tokens x 4 elements
+/// that hold two such pairs of each element.
 inline constexpr std::int64_t kKeyTokens = 4;
-inline constexpr std::int64_t kKeyElements = 8;
+inline constexpr std::int64_t kKeyRunBytes = 16;
+inline constexpr std::int64_t kValueTokens = 4;
+inline constexpr std::int64_t kValueElements = 4;
 /// Head widths must be a multiple of this, and caches hold a multiple of this many tokens.
 inline constexpr std::int64_t kHeadDimStep = 16;
+inline constexpr std::int64_t kMaxHeadDim = 1024;
 inline constexpr std::int64_t kTokenStep = 16;
 /// The part of a latent that is a value must be a multiple of this wide.
 inline constexpr std::int64_t kLatentStep = 32;
@@ -41,13 +47,21 @@ struct GemmArgs {
 
 /// Attention of the query heads that share one key-value head, over tokens [token0, token1) of one
 /// sequence; token0 is a multiple of kTokenStep. Results are partial (flash decoding): the running
-/// maximum and sum of each head, and its unnormalised output.
+/// maximum and sum of each head, and its unnormalised output. Elements of the cache count as the
+/// values of their codes: the scale of keys belongs into `scale`, that of values to the output.
 struct AttentionArgs {
   const Bf16* q = nullptr;  // (group, head_dim)
   std::int64_t group = 0;
   std::int64_t head_dim = 0;
-  const Bf16* keys = nullptr;    // (tokens / 4, head_dim / 8, 4, 8)
-  const Bf16* values = nullptr;  // (tokens / 2, head_dim, 2)
+  KvCode key_code = KvCode::bf16;
+  KvCode value_code = KvCode::bf16;
+  const void* keys = nullptr;  // bf16 (tokens / 4, head_dim / 8, 4, 8), bytes (.., / 16, 4, 16)
+  const void* values =
+      nullptr;  // bf16 (tokens / 2, head_dim, 2), bytes (tokens / 4, .. / 4, 2, 4, 2)
+  /// Where each run of `page_tokens` tokens, a multiple of kTokenStep, lies in keys and values, in
+  /// pages; without it they lie in order.
+  const std::int32_t* pages = nullptr;
+  std::int64_t page_tokens = 0;
   std::int64_t token0 = 0;
   std::int64_t token1 = 0;
   float scale = 0.0F;

@@ -6,6 +6,27 @@
 namespace roofcast::detail {
 namespace {
 
+/// Bytes of the bf16 values of E4M3 numbers: the low and the high byte of subnormals by their
+/// mantissa, and the high byte of normal ones by the code's upper nibble.
+struct NibbleTables {
+  alignas(16) std::uint8_t subnormal_low[16] = {};
+  alignas(16) std::uint8_t subnormal_high[16] = {};
+  alignas(16) std::uint8_t normal_high[16] = {};
+};
+
+consteval NibbleTables fp8_e4m3_nibbles() {
+  NibbleTables tables;
+  for (int i = 0; i < 8; ++i) {
+    tables.subnormal_low[i] = static_cast<std::uint8_t>(kFp8E4m3Magnitudes.bits[i] & 0xffU);
+    tables.subnormal_high[i] = static_cast<std::uint8_t>(kFp8E4m3Magnitudes.bits[i] >> 8);
+    // 0x3c and more: an exponent of 120 in bf16. Bit 3 of the nibble is the sign, added apart.
+    tables.normal_high[i] = tables.normal_high[i + 8] = static_cast<std::uint8_t>(0x3c + i);
+  }
+  return tables;
+}
+
+constexpr NibbleTables kFp8E4m3Nibbles = fp8_e4m3_nibbles();
+
 /// Eight lanes. A bf16 value becomes fp32 by a shift, so a pair costs two shifts or masks and two
 /// multiply-adds.
 struct Avx2 {
@@ -64,6 +85,52 @@ struct Avx2 {
   }
   static Pairs load_pairs(const Bf16* at) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
+  }
+  /// The values of 32 bytes: of each 16 the first eight, and the others.
+  template <KvCode C>
+  static void load_bytes(const std::byte* at, Pairs& first, Pairs& second) {
+    const __m256i codes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
+    if constexpr (C == KvCode::fp8_e4m3)
+      widen_fp8(codes, first, second);
+    else
+      widen_int8(codes, first, second);
+  }
+  /// A normal number has the exponent of bf16 less 120: its upper nibble gives the high byte, its
+  /// lower one the low byte. Subnormals are looked up.
+  static void widen_fp8(__m256i codes, Pairs& first, Pairs& second) {
+    const __m256i nibble = _mm256_set1_epi8(15);
+    const __m256i lower = _mm256_and_si256(codes, nibble);
+    const __m256i upper = _mm256_and_si256(_mm256_srli_epi16(codes, 4), nibble);
+    const __m256i sign = _mm256_and_si256(codes, _mm256_set1_epi8(-128));
+    const __m256i subnormal =
+        _mm256_cmpeq_epi8(_mm256_and_si256(codes, _mm256_set1_epi8(0x78)), _mm256_setzero_si256());
+    const __m256i low = _mm256_blendv_epi8(
+        _mm256_slli_epi16(lower, 4), look_up(kFp8E4m3Nibbles.subnormal_low, lower), subnormal);
+    const __m256i high =
+        _mm256_blendv_epi8(look_up(kFp8E4m3Nibbles.normal_high, upper),
+                           look_up(kFp8E4m3Nibbles.subnormal_high, lower), subnormal);
+    const __m256i signed_high = _mm256_or_si256(high, sign);
+    first = _mm256_unpacklo_epi8(low, signed_high);
+    second = _mm256_unpackhi_epi8(low, signed_high);
+  }
+  static __m256i look_up(const std::uint8_t (&table)[16], __m256i index) {
+    return _mm256_shuffle_epi8(
+        _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i*>(table))),
+        index);
+  }
+  static void widen_int8(__m256i codes, Pairs& first, Pairs& second) {
+    const __m256i magnitudes = _mm256_and_si256(codes, _mm256_set1_epi8(0x7f));
+    const __m256i values = _mm256_sign_epi8(magnitudes, codes);
+    first = to_pairs(_mm256_unpacklo_epi8(_mm256_setzero_si256(), values));
+    second = to_pairs(_mm256_unpackhi_epi8(_mm256_setzero_si256(), values));
+  }
+  /// bf16 values of 8-bit integers in the upper halves of 16 bits: none has more than eight
+  /// significant bits, so that the lower half of an fp32 value is zero.
+  static Pairs to_pairs(__m256i values) {
+    const __m256i even = _mm256_srai_epi32(_mm256_slli_epi32(values, 16), 24);
+    const __m256i odd = _mm256_srai_epi32(values, 24);
+    return _mm256_or_si256(_mm256_srli_epi32(_mm256_castps_si256(_mm256_cvtepi32_ps(even)), 16),
+                           _mm256_castps_si256(_mm256_cvtepi32_ps(odd)));
   }
   static Pairs set_pair(const Bf16* at) {
     int both = 0;

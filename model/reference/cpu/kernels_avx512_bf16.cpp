@@ -10,6 +10,25 @@
 namespace roofcast::detail {
 namespace {
 
+/// The bf16 values of 128 magnitudes as a table of low and one of high bytes, which is how bytes
+/// are looked up.
+struct BytePlanes {
+  alignas(64) std::uint8_t low[128] = {};
+  alignas(64) std::uint8_t high[128] = {};
+};
+
+consteval BytePlanes planes_of(const Magnitudes& magnitudes) {
+  BytePlanes planes;
+  for (int i = 0; i < 128; ++i) {
+    planes.low[i] = static_cast<std::uint8_t>(magnitudes.bits[i] & 0xffU);
+    planes.high[i] = static_cast<std::uint8_t>(magnitudes.bits[i] >> 8);
+  }
+  return planes;
+}
+
+constexpr BytePlanes kFp8E4m3Planes = planes_of(kFp8E4m3Magnitudes);
+constexpr BytePlanes kInt8Planes = planes_of(kInt8Magnitudes);
+
 /// Sixteen lanes with VDPBF16PS, which multiplies and adds a pair per lane.
 struct Avx512Bf16 {
   static constexpr int kLanes = 16;
@@ -59,6 +78,21 @@ struct Avx512Bf16 {
     _mm512_storeu_si512(at, _mm512_or_si512(even, _mm512_slli_epi32(odd, 16)));
   }
   static Pairs load_pairs(const Bf16* at) { return _mm512_loadu_si512(at); }
+  static __m512i look_up(const std::uint8_t* table, __m512i index) {
+    return _mm512_permutex2var_epi8(_mm512_load_si512(table), index, _mm512_load_si512(table + 64));
+  }
+  /// The values of 64 bytes: of each 16 the first eight, and the others.
+  template <KvCode C>
+  static void load_bytes(const std::byte* at, Pairs& first, Pairs& second) {
+    constexpr const BytePlanes& kPlanes = C == KvCode::fp8_e4m3 ? kFp8E4m3Planes : kInt8Planes;
+    const __m512i codes = _mm512_loadu_si512(at);
+    const __m512i low = look_up(kPlanes.low, codes);
+    // high | (codes & sign)
+    const __m512i high = _mm512_ternarylogic_epi32(look_up(kPlanes.high, codes), codes,
+                                                   _mm512_set1_epi8(-128), 0xf8);
+    first = _mm512_unpacklo_epi8(low, high);
+    second = _mm512_unpackhi_epi8(low, high);
+  }
   static Pairs set_pair(const Bf16* at) {
     int both = 0;
     __builtin_memcpy(&both, at, sizeof both);

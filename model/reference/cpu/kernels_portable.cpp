@@ -66,6 +66,18 @@ struct Portable {
     std::memcpy(&x, at, sizeof x);
     return x;
   }
+  /// The values of 16 bytes: the first eight, and the others.
+  template <KvCode C>
+  static void load_bytes(const std::byte* at, Pairs& first, Pairs& second) {
+    constexpr const Magnitudes& kAll = C == KvCode::fp8_e4m3 ? kFp8E4m3Magnitudes : kInt8Magnitudes;
+    Bf16 values[16];
+    for (int i = 0; i < 16; ++i) {
+      const auto code = static_cast<std::uint32_t>(at[i]);
+      values[i] = static_cast<Bf16>(kAll.bits[code & 0x7fU] | (code & 0x80U) << 8);
+    }
+    first = load_pairs(values);
+    second = load_pairs(values + 8);
+  }
   static Pairs set_pair(const Bf16* at) {
     std::uint32_t both = 0;
     std::memcpy(&both, at, sizeof both);

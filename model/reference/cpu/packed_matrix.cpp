@@ -12,15 +12,19 @@ constexpr std::size_t kCacheLine = 64;
 }  // namespace
 
 Bf16* Arena::take(std::int64_t elements) {
-  const std::size_t bytes = (static_cast<std::size_t>(elements) * sizeof(Bf16) + kCacheLine - 1) /
-                            kCacheLine * kCacheLine;
+  return reinterpret_cast<Bf16*>(take_bytes(elements * static_cast<std::int64_t>(sizeof(Bf16))));
+}
+
+std::byte* Arena::take_bytes(std::int64_t wanted) {
+  const std::size_t bytes =
+      (static_cast<std::size_t>(wanted) + kCacheLine - 1) / kCacheLine * kCacheLine;
   if (chunks_.empty() || chunks_.back().size() - used_ < bytes) {
     chunks_.emplace_back(std::max(bytes, kChunkBytes));
     used_ = 0;
   }
   std::byte* const at = chunks_.back().data() + used_;
   used_ += bytes;
-  return reinterpret_cast<Bf16*>(at);
+  return at;
 }
 
 PackedMatrix::PackedMatrix(std::int64_t rows, std::int64_t k, Arenas& arenas,

@@ -16,6 +16,8 @@ class Arena {
  public:
   /// `elements` bf16 values, zeroed. Throws IoError when the system refuses.
   Bf16* take(std::int64_t elements);
+  /// The same in bytes.
+  std::byte* take_bytes(std::int64_t bytes);
 
  private:
   std::vector<HugeBuffer> chunks_;

@@ -21,7 +21,7 @@ void store_output(const AttentionTask& task, const AttentionPart& part) {
   // Items are sequence-major and groups of heads adjacent, so an item's outputs are adjacent too.
   Bf16* const out = task.out + part.item * task.group * task.head_dim;
   for (std::int64_t h = 0; h < task.group; ++h) {
-    const float scale = 1.0F / weight_sum(task, part, h);
+    const float scale = task.value_scale / weight_sum(task, part, h);
     for (std::int64_t d = h * task.head_dim; d < (h + 1) * task.head_dim; ++d)
       out[d] = float_to_bf16(part.out[static_cast<std::size_t>(d)] * scale);
   }
@@ -105,11 +105,15 @@ void SplitAttention::run_piece(const AttentionTask& task, const Kernels& kernels
   kernels.attend({.q = task.q + sequence * task.q_stride + kv_head * task.group * task.head_dim,
                   .group = task.group,
                   .head_dim = task.head_dim,
+                  .key_code = task.key_code,
+                  .value_code = task.value_code,
                   .keys = task.keys(piece.item),
                   .values = task.values(piece.item),
+                  .pages = task.pages ? task.pages(sequence) : nullptr,
+                  .page_tokens = task.page_tokens,
                   .token0 = piece.token0,
                   .token1 = piece.token1,
-                  .scale = 1.0F / std::sqrt(static_cast<float>(task.head_dim)),
+                  .scale = task.key_scale / std::sqrt(static_cast<float>(task.head_dim)),
                   .max = part.max.data(),
                   .sum = part.sum.data(),
                   .out = part.out.data()});

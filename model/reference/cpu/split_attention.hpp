@@ -50,8 +50,15 @@ struct AttentionTask {
   std::int64_t tokens = 0;    // cached tokens, the newest one included
   const Bf16* q = nullptr;    // (sequences, n_kv_heads * group, head_dim)
   std::int64_t q_stride = 0;  // elements between sequences
-  std::function<const Bf16*(std::int64_t item)> keys;
-  std::function<const Bf16*(std::int64_t item)> values;
+  std::function<const void*(std::int64_t item)> keys;
+  std::function<const void*(std::int64_t item)> values;
+  KvCode key_code = KvCode::bf16;
+  KvCode value_code = KvCode::bf16;
+  float key_scale = 1.0F;  // of what the codes of keys stand for
+  float value_scale = 1.0F;
+  /// The pages of a sequence, see AttentionArgs; caches lie in order without.
+  std::function<const std::int32_t*(std::int64_t sequence)> pages = {};
+  std::int64_t page_tokens = 0;
   const Bf16* sinks = nullptr;  // (n_kv_heads * group) or none: scores of a token without a value
   Bf16* out = nullptr;          // (sequences, n_kv_heads * group, head_dim)
 };
