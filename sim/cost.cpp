@@ -78,15 +78,34 @@ double streamed_bytes(const Operator& op, const CostModel& model) {
   }
 }
 
+/// A cache of a byte or less per element is converted while it is read, whatever it multiplies in.
+ComputeKind stored_kind(const Operator& op) {
+  const NumberFormat& format = op.format.row();
+  const bool cache = op.kind == OperatorKind::attention || op.kind == OperatorKind::mla;
+  const bool wide = format.compute <= ComputeKind::bf16;
+  return cache && wide && format.block_bits < 12 * format.block_elements ? ComputeKind::fp8
+                                                                         : format.compute;
+}
+
+/// Attention on a narrow cache as it was measured; nullptr for other operators and machines.
+const NarrowAttention* narrow_attention(const Operator& op, const CostModel& model) {
+  if (op.kind != OperatorKind::attention) return nullptr;
+  const NarrowAttention& own = model.narrow_attention[static_cast<std::size_t>(stored_kind(op))];
+  return own.measured ? &own : nullptr;
+}
+
 /// Latency terms that measured kernels show beside bytes and FLOPs; linear in their constants.
 double latency_terms(const Operator& op, const CostModel& model) {
   const OperatorShape& s = op.shape;
   switch (op.kind) {
     case OperatorKind::gemm:
       return model.gemm_sqrt_k_s > 0.0 ? model.gemm_sqrt_k_s * std::sqrt(s.k / 1000.0) : 0.0;
-    case OperatorKind::attention:
-      return s.sequences / model.units *
-             (model.attention_kv_head_s * s.kv_heads + model.attention_head_s * s.heads);
+    case OperatorKind::attention: {
+      const NarrowAttention* const narrow = narrow_attention(op, model);
+      const double kv_head_s = narrow ? narrow->kv_head_s : model.attention_kv_head_s;
+      const double head_s = narrow ? narrow->head_s : model.attention_head_s;
+      return s.sequences / model.units * (kv_head_s * s.kv_heads + head_s * s.heads);
+    }
     case OperatorKind::mla:
       return model.mla_head_block_s * s.sequences * std::ceil(s.heads / 64.0) / model.units;
     default:
@@ -131,15 +150,6 @@ OperatorCost cost_collective(const Operator& op, const CostModel& model) {
   return cost;
 }
 
-/// A cache of a byte or less per element is converted while it is read, whatever it multiplies in.
-ComputeKind stored_kind(const Operator& op) {
-  const NumberFormat& format = op.format.row();
-  const bool cache = op.kind == OperatorKind::attention || op.kind == OperatorKind::mla;
-  const bool wide = format.compute <= ComputeKind::bf16;
-  return cache && wide && format.block_bits < 12 * format.block_elements ? ComputeKind::fp8
-                                                                         : format.compute;
-}
-
 }  // namespace
 
 OperatorCeiling operator_ceiling(const Operator& op, const CostModel& model) {
@@ -149,8 +159,9 @@ OperatorCeiling operator_ceiling(const Operator& op, const CostModel& model) {
   const ComputeKind multiplied =
       op.kind == OperatorKind::mla ? op.format.row().compute : op.compute;
   const auto at = static_cast<std::size_t>(stored);
+  const NarrowAttention* const narrow = narrow_attention(op, model);
   return {.bandwidth = primitive.bandwidth[at],
-          .flops = primitive.flops[static_cast<std::size_t>(multiplied)],
+          .flops = narrow ? narrow->flops : primitive.flops[static_cast<std::size_t>(multiplied)],
           .low = primitive.low[at],
           .high = primitive.high[at],
           .stored = stored,
@@ -176,7 +187,8 @@ OperatorCost cost_operator(const Operator& op, const CostModel& model, double wo
   const OperatorCeiling ceiling = operator_ceiling(op, model);
 
   OperatorCost cost;
-  cost.fixed_s = primitive.fixed_s + latency_terms(op, model);
+  const NarrowAttention* const narrow = narrow_attention(op, model);
+  cost.fixed_s = (narrow ? narrow->fixed_s : primitive.fixed_s) + latency_terms(op, model);
   cost.memory_s =
       streamed_bytes(op, model) * seconds_per_byte(ceiling.bandwidth, model, working_set_bytes);
   if (op.flops.value > 0.0) cost.compute_s = padded_flops(op, model) / ceiling.flops;

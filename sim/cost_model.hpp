@@ -34,6 +34,16 @@ struct PrimitiveCost {
   std::string origin;  // where the constants come from, for provenance
 };
 
+/// Attention whose kernel widens a narrow cache while it reads: where a calibration measured it
+/// apart, its fixed times and FLOPs have that work in them.
+struct NarrowAttention {
+  bool measured = false;
+  double fixed_s = 0.0;
+  double flops = 0.0;
+  double kv_head_s = 0.0;  // as CostModel::attention_kv_head_s
+  double head_s = 0.0;
+};
+
 /// All constants that cost a step: a machine seen through an engine. Made by `make_cost_model`.
 struct CostModel {
   std::array<PrimitiveCost, kOperatorKinds> primitives;
@@ -50,8 +60,9 @@ struct CostModel {
   double gemm_sqrt_k_s = 0.0;        // x sqrt(K / 1000): serial reduction over K
   double attention_kv_head_s = 0.0;  // x sequences x kv heads / units
   double attention_head_s = 0.0;     // x sequences x query heads / units
-  double mla_head_block_s = 0.0;     // x sequences x ceil(heads / 64) / units
-  double moe_io_bandwidth = 0.0;     // token traffic of expert blocks
+  std::array<NarrowAttention, kComputeKinds> narrow_attention;  // by what the cache multiplies in
+  double mla_head_block_s = 0.0;  // x sequences x ceil(heads / 64) / units
+  double moe_io_bandwidth = 0.0;  // token traffic of expert blocks
 
   double cache_bytes = 0.0;  // last-level cache; 0: not modelled
   double cache_bandwidth = 0.0;

@@ -97,6 +97,24 @@ void set_kernel_terms(const Machine& machine, const EngineProfile& engine, CostM
   model.moe_io_bandwidth = usual(OperatorKind::moe).io_bandwidth.value;
 }
 
+/// Takes what was measured with FLOPs of its own. Fits of published kernels give a bandwidth only.
+void set_narrow_attention(const Machine& machine, const EngineProfile& engine, CostModel& model) {
+  if (!machine.calibration) return;
+  for (const ComputeKind kind : {ComputeKind::fp8, ComputeKind::int8}) {
+    const auto* const fitted = find_primitive(
+        *machine.calibration,
+        fmt::format("{}_{}", primitive_name(Primitive::attention), compute_kind_name(kind)));
+    if (fitted == nullptr || !fitted->flops) continue;
+    const Ceiling ceiling = ceiling_of(machine, engine, OperatorKind::attention, kind);
+    model.narrow_attention[static_cast<std::size_t>(kind)] = {
+        .measured = true,
+        .fixed_s = launch_seconds(ceiling, engine.launch) + engine.kernel_overhead.value,
+        .flops = ceiling.flops.value,
+        .kv_head_s = ceiling.c1.value,
+        .head_s = ceiling.c2.value};
+  }
+}
+
 void set_cache(const Machine& machine, CostModel& model) {
   if (machine.calibration && machine.calibration->cache_read) {
     model.cache_bytes = machine.calibration->cache_read->size.value;
@@ -135,6 +153,7 @@ CostModel make_cost_model(const Machine& machine, const EngineProfile& engine, i
     model.norm_exponent = std::numeric_limits<double>::infinity();
   } else {
     set_kernel_terms(machine, engine, model);
+    set_narrow_attention(machine, engine, model);
     set_cache(machine, model);
   }
   if (tp > 1) set_collectives(machine, engine, tp, model);

@@ -90,6 +90,30 @@ TEST_CASE("attention reads its cache in tiles and pays per sequence and head") {
   CHECK(share(cost, TimeShare::kv) == relative(1.024e-3).epsilon(1e-12));
 }
 
+TEST_CASE("attention on a narrow cache costs what was measured of it, where it was measured") {
+  CostModel model = ideal_model(1e12, 1e15);
+  model.attention_kv_head_s = 1e-6;
+  model.primitives[static_cast<std::size_t>(OperatorKind::attention)].fixed_s = 5e-6;
+  model.narrow_attention[static_cast<std::size_t>(ComputeKind::fp8)] = {
+      .measured = true, .fixed_s = 3e-6, .flops = 1e12, .kv_head_s = 2e-6, .head_s = 1e-7};
+  Operator op;
+  op.kind = OperatorKind::attention;
+  op.shape.sequences = 4;
+  op.shape.heads = 32;
+  op.shape.kv_heads = 8;
+  op.flops = {1e9};
+  op.format = *find_format("fp8");
+  const OperatorCost fp8 = cost_operator(op, model, 0.0);
+  // 3 us + 4 * 8 * 2 us + 4 * 32 * 0.1 us; 1e9 FLOP at 1e12.
+  CHECK(fp8.fixed_s == relative(79.8e-6).epsilon(1e-12));
+  CHECK(fp8.compute_s == relative(1e-3).epsilon(1e-12));
+  // int8 was not: 5 us + 4 * 8 * 1 us, and FLOPs as those of bf16.
+  op.format = *find_format("int8");
+  const OperatorCost int8 = cost_operator(op, model, 0.0);
+  CHECK(int8.fixed_s == relative(37e-6).epsilon(1e-12));
+  CHECK(int8.compute_s == relative(1e-6).epsilon(1e-12));
+}
+
 TEST_CASE("expert token traffic has its own bandwidth and does not overlap") {
   CostModel model = ideal_model(1e12, 1e15);
   model.moe_io_bandwidth = 5e11;
