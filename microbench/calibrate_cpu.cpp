@@ -179,8 +179,10 @@ void fit_all(const std::vector<Measured>& all, const Reference& reference, CpuCa
   const Row rows[] = {
       {"read", "read", {}},
       {"gemm", "gemm_bf16", {.compute = true}},
-      {"attention", "attention_bf16", {.compute = true, .work1 = true, .work2 = true}},
       {"mla", "mla_bf16", {.compute = true, .work1 = true}},
+      {"attention_bf16", "attention_bf16", {.compute = true, .work1 = true, .work2 = true}},
+      {"attention_fp8", "attention_fp8", {.compute = true, .work1 = true, .work2 = true}},
+      {"attention_int8", "attention_int8", {.compute = true, .work1 = true, .work2 = true}},
       {"moe", "moe_bf16", {.compute = true}},
       {"elementwise", "elementwise", {}}};
   for (const Row& row : rows) {

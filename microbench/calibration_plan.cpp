@@ -43,20 +43,38 @@ void add_gemms(CpuEnvironment& environment, bool quick, std::vector<CpuBench>& o
   }
 }
 
-void add_attention(CpuEnvironment& environment, bool quick, std::vector<CpuBench>& out) {
+/// What attention is measured on: heads, sequences and contexts, each with each.
+struct AttentionGrid {
   std::vector<AttentionShape> heads = {{1, 16, 8, 128}, {1, 8, 2, 64}, {1, 32, 4, 128}};
-  std::vector<std::int64_t> sequences = {1, 8};
-  std::vector<std::int64_t> contexts = {256, 2048, 8192};
-  if (!quick) {
-    heads.insert(heads.end(), {{1, 12, 12, 64}, {1, 24, 8, 128}});
-    sequences = {1, 4, 16, 64};
-    contexts = {128, 512, 2048, 8192, 32768};
-  }
+  std::vector<std::int64_t> sequences;
+  std::vector<std::int64_t> contexts;
+};
+
+/// Caches in bytes differ from those in bf16 by their bandwidth and their FLOPs: fewer points do.
+AttentionGrid attention_grid(bool quick, KvCode code) {
+  AttentionGrid grid;
+  const bool wide = code == KvCode::bf16;
+  grid.sequences = {1, 8};
+  grid.contexts =
+      wide ? std::vector<std::int64_t>{256, 2048, 8192} : std::vector<std::int64_t>{512, 8192};
+  if (quick) return grid;
+  grid.heads.insert(grid.heads.end(), {{1, 12, 12, 64}, {1, 24, 8, 128}});
+  grid.sequences =
+      wide ? std::vector<std::int64_t>{1, 4, 16, 64} : std::vector<std::int64_t>{1, 4, 16};
+  grid.contexts = wide ? std::vector<std::int64_t>{128, 512, 2048, 8192, 32768}
+                       : std::vector<std::int64_t>{256, 2048, 16384};
+  return grid;
+}
+
+void add_attention(CpuEnvironment& environment, bool quick, KvCode code,
+                   std::vector<CpuBench>& out) {
   const double limit = static_cast<double>(plan_bytes(quick)) / 2.0;
-  for (AttentionShape shape : heads) {
-    for (const std::int64_t sequence_count : sequences) {
-      for (const std::int64_t context : contexts) {
-        shape.sequences = sequence_count;
+  const AttentionGrid grid = attention_grid(quick, code);
+  for (AttentionShape shape : grid.heads) {
+    shape.code = code;
+    for (const std::int64_t sequences : grid.sequences) {
+      for (const std::int64_t context : grid.contexts) {
+        shape.sequences = sequences;
         shape.context = context;
         if (attention_cache_bytes(shape) <= limit)
           out.push_back(attention_bench(environment, shape));
@@ -125,8 +143,9 @@ CalibrationPlan make_calibration_plan(CpuEnvironment& environment, bool quick) {
   CalibrationPlan plan;
   add_reads(environment, quick, plan.benches);
   add_gemms(environment, quick, plan.benches);
-  add_attention(environment, quick, plan.benches);
   add_latents(environment, quick, plan.benches);
+  for (const KvCode code : {KvCode::bf16, KvCode::fp8_e4m3, KvCode::int8})
+    add_attention(environment, quick, code, plan.benches);
   add_experts(environment, quick, plan.benches);
   add_elementwise(environment, quick, plan.benches);
   plan.benches.push_back(barrier_bench(environment));

@@ -35,13 +35,21 @@ TEST_CASE("every CPU benchmark runs, and counts bytes and FLOPs as the model's o
   CHECK(mla.bytes == 2.0 * 3 * (100 * 80 + 5 * (80 + 64)));
   CHECK(mla.flops == 2.0 * 3 * 5 * (80 + 64) * 101);
   CHECK(mla.work1 == 1.5);  // 3 sequences x 1 block of heads / 2 cores
+  // The same with a byte per cached element, in pages and in order.
+  const CpuBench bytes = attention_bench(environment, {2, 4, 2, 32, 100, KvCode::fp8_e4m3, 16});
+  CHECK(bytes.benchmark == "attention_fp8");
+  CHECK(bytes.bytes == 2.0 * (100 * 2 * 2 * 32 + 2.0 * 2 * 4 * 32));
+  CHECK(bytes.flops == attention.flops);
+  const CpuBench integers = attention_bench(environment, {2, 4, 2, 32, 100, KvCode::int8});
+  CHECK(integers.benchmark == "attention_int8");
+  CHECK(integers.bytes == bytes.bytes);
   // Two of two experts whatever the scores: 3 matrices of 64 x 32 each; 5 x 2 pairs of 2 x 64 and
   // 3 x 32 values, and 5 tokens in and out.
   const CpuBench moe = moe_bench(environment, {2, 2, 64, 32, 5});
   CHECK(moe.bytes == 2.0 * (2 * 3 * 64 * 32 + 10 * (2 * 64 + 3 * 32) + 2 * 5 * 64));
   CHECK(moe.flops == 2.0 * 10 * 3 * 64 * 32);
   for (const CpuBench& bench :
-       {read, hot, gemm, attention, mla, moe, norm_bench(environment, 3, 64),
+       {read, hot, gemm, attention, mla, bytes, integers, moe, norm_bench(environment, 3, 64),
         activation_bench(environment, 3, 100), rotary_bench(environment, 2, 3, 32),
         barrier_bench(environment)}) {
     CAPTURE(bench.benchmark);
