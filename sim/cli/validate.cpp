@@ -7,6 +7,7 @@
 #include "model/reference/cpu/topology.hpp"
 #include "model/reference/measure_decode.hpp"
 #include "sim/cli/command.hpp"
+#include "sim/cli/command_line.hpp"
 #include "sim/cli/inputs.hpp"
 #include "sim/cli/output.hpp"
 #include "sim/make_cost_model.hpp"
@@ -25,12 +26,24 @@ std::vector<OptionRow> validate_options() {
       {"hardware", "FILE", "the calibrated YAML of this machine, as `calibrate` wrote it"},
       {"contexts", "LIST", "tokens already in each cache", "128,1024,4096"},
       {"batches", "LIST", "sequences that decode together", "1,4"},
+      {"kv-format", "FORMAT", "format of the KV cache, or K/V for one each: bf16, fp8 or int8"},
+      {"kv-page-tokens", "N", "pages of N tokens in random order instead of contiguous caches"},
       {"layers", "N", "measures the first N layers only, for models larger than memory"},
       {"threads", "N", "threads; those of the calibration by default"},
       {"max-error", "X", "exit code 1 when the median error of steps is above X (0.1: 10 %)"},
       {"force", "", "takes a calibration of another machine"}};
   for (OptionRow& row : output_options()) rows.push_back(std::move(row));
   return rows;
+}
+
+/// Tokens of a page of the caches; 0: contiguous.
+std::int64_t page_tokens(const Options& options) {
+  if (!options.has("kv-page-tokens")) return 0;
+  const std::int64_t tokens = options.integer("kv-page-tokens", kTokenStep, 1 << 20);
+  if (tokens % kTokenStep != 0)
+    throw UsageError(
+        fmt::format("--kv-page-tokens: expected a multiple of {}, got {}", kTokenStep, tokens));
+  return tokens;
 }
 
 /// A model without its last layers; what is left says so in its name.
@@ -43,6 +56,20 @@ ArchitectureSpec first_layers(ArchitectureSpec spec, std::int64_t layers) {
   return spec;
 }
 
+/// The model as the command line has it measured; what differs from its file is in its name.
+ArchitectureSpec measured_model(const std::string& name, const Options& options) {
+  ArchitectureSpec spec = load_model(name, {}).spec;
+  if (options.has("layers"))
+    spec = first_layers(std::move(spec), options.integer("layers", 1, 1'000'000));
+  if (options.has("kv-format")) {
+    apply_formats({.weights = {}, .kv = options.text("kv-format")}, spec);
+    spec.name += fmt::format(" (KV {})", kv_format_text(spec));
+  }
+  if (const std::int64_t tokens = page_tokens(options); tokens > 0)
+    spec.name += fmt::format(" (pages of {})", tokens);
+  return spec;
+}
+
 std::string kinds_text(const ArchitectureSpec& spec) {
   std::string text;
   for (const LayerClass& layer : spec.classes) {
@@ -51,6 +78,16 @@ std::string kinds_text(const ArchitectureSpec& spec) {
     if (text.find(kind) == std::string::npos) text += (text.empty() ? "" : "+") + kind;
   }
   return text;
+}
+
+/// The format of the weights, and those of the cache where they are others.
+std::string format_text(const ArchitectureSpec& spec) {
+  const Formats& formats = spec.formats;
+  std::string text(formats[Component::attention].format.name());
+  if (formats[Component::k] == formats[Component::attention] &&
+      formats[Component::v] == formats[Component::attention])
+    return text;
+  return fmt::format("{}, KV {}", text, kv_format_text(spec));
 }
 
 /// Refuses machines without a calibration, and calibrations of another machine.
@@ -86,7 +123,7 @@ void append_points(const ArchitectureSpec& spec, const StepMeasurement& measured
       fmt::format("{} batch {} context {}", spec.name, measured.batch, measured.context);
   point.operator_name = "step";
   point.kind = kinds_text(spec);
-  point.format = std::string(spec.formats[Component::attention].format.name());
+  point.format = format_text(spec);
   point.batch = measured.batch;
   point.measured_s = measured.step.median_s;
   point.predicted_s = step.seconds;
@@ -134,6 +171,7 @@ ValidationResult measure_all(const Options& options, const std::vector<Architect
   request.engine.threads = options.has("threads")
                                ? static_cast<int>(options.integer("threads", 1, 4096))
                                : static_cast<int>(calibration.provenance.threads);
+  request.engine.kv.page_tokens = page_tokens(options);
   const auto batches = options.integers("batches", 1, kMaxBatch);
   const auto contexts = options.integers("contexts", 0, kLargestContext);
   ValidationResult result;
@@ -165,12 +203,8 @@ int run_validate(const Options& options, Console& console) {
   const HardwareInput hardware = load_hardware_input(options.text("hardware"), {});
   check_machine(hardware, options);
   std::vector<ArchitectureSpec> specs;
-  for (const std::string& name : options.names("model")) {
-    ArchitectureSpec spec = load_model(name, {}).spec;
-    if (options.has("layers"))
-      spec = first_layers(std::move(spec), options.integer("layers", 1, 1'000'000));
-    specs.push_back(std::move(spec));
-  }
+  for (const std::string& name : options.names("model"))
+    specs.push_back(measured_model(name, options));
   for (const std::string& text : unmeasured_of(specs, hardware)) warn(console, text);
   Output output(options, console);
   ValidationResult result = measure_all(options, specs, hardware, console);

@@ -53,6 +53,22 @@ TEST_CASE("validate measures steps and operators beside their predictions") {
   CHECK(answer["verdict"].is_string());
 }
 
+TEST_CASE("validate measures caches in bytes and in pages, and says so") {
+  const TemporaryFolder folder;
+  const std::string line = "validate --model " + tiny_model(folder) + " --hardware " +
+                           calibration_of_another(folder) +
+                           " --force --batches 1 --contexts 64 --threads 1 ";
+  const json answer = run_json(line + "--kv-format int8/fp8 --kv-page-tokens 16");
+  CHECK(answer["points"][0]["case"] ==
+        "tiny (KV int8, v fp8_e4m3) (pages of 16) batch 1 context 64");
+  CHECK(answer["summary"]["by_format"]["bf16, KV int8, v fp8_e4m3"]["n"] == 1);
+  CHECK(run_cli(line + "--kv-page-tokens 24").err ==
+        "roofcast: --kv-page-tokens: expected a multiple of 16, got 24\n");
+  const CliResult other = run_cli(line + "--kv-format q8_0");
+  CHECK(other.code == 3);
+  CHECK(other.err.find("no kernel for k in q8_0 (bf16, fp8_e4m3 or int8)") != std::string::npos);
+}
+
 TEST_CASE("a stated error that nothing meets ends in an exit code") {
   const TemporaryFolder folder;
   const CliResult result = run_cli("validate --model " + tiny_model(folder) + " --hardware " +
