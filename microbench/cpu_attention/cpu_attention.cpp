@@ -66,6 +66,7 @@ AttentionTask task_of(const CpuEnvironment& environment, const AttentionShape& s
   task.n_kv_heads = s.n_kv_heads;
   task.group = s.n_heads / s.n_kv_heads;
   task.head_dim = s.head_dim;
+  task.value_dim = s.head_dim;
   task.tokens = s.context + 1;
   task.q = buffers.q.data();
   task.q_stride = s.n_heads * s.head_dim;

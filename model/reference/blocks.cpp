@@ -72,6 +72,8 @@ MixerBlock make_mixer_block(const NamedMixer& mixer, const LayerSetup& setup) {
           return GqaBlock(kind.shape, {KvSpan::Kind::chunk, kind.chunk}, setup);
         else if constexpr (std::is_same_v<Kind, MultiHeadLatentAttention>)
           return MlaBlock(kind.shape, in_order(setup, Kind::kName));
+        else if constexpr (std::is_same_v<Kind, ExpandedLatentAttention>)
+          return MlaExpandedBlock(kind.shape, setup);
         else if constexpr (std::is_same_v<Kind, SparseLatentAttention>)
           return MlaBlock(kind, in_order(setup, Kind::kName));
         else if constexpr (std::is_same_v<Kind, GatedDeltaNet>)

@@ -12,6 +12,7 @@
 #include "model/reference/mamba1_block.hpp"
 #include "model/reference/mamba2_block.hpp"
 #include "model/reference/mla_block.hpp"
+#include "model/reference/mla_expanded_block.hpp"
 #include "model/reference/moe_block.hpp"
 #include "model/reference/no_block.hpp"
 #include "model/reference/short_conv_block.hpp"
@@ -19,8 +20,9 @@
 namespace roofcast {
 
 /// The kinds that the engine runs. A new kind is one file with a block, and one word here.
-using MixerBlock = std::variant<GqaBlock, MlaBlock, GatedDeltaBlock, KdaBlock, LightningBlock,
-                                Mamba1Block, Mamba2Block, ShortConvBlock, NoMixerBlock>;
+using MixerBlock =
+    std::variant<GqaBlock, MlaBlock, MlaExpandedBlock, GatedDeltaBlock, KdaBlock, LightningBlock,
+                 Mamba1Block, Mamba2Block, ShortConvBlock, NoMixerBlock>;
 using FfnBlock = std::variant<DenseFfnBlock, MoeBlock, NoFfnBlock>;
 
 /// Builds the block of a layer. Throws UnsupportedError naming the kind when there is no block.

@@ -87,7 +87,9 @@ void GqaBlock::reserve(std::int64_t batch, int, Activations& a) const {
 }
 
 void GqaBlock::make_cache(std::int64_t batch, std::int64_t capacity, Arenas& arenas) {
-  cache_ = KvCache(kv_, {batch, shape_.n_kv_heads, shape_.head_dim, span_.slots(capacity)}, arenas);
+  cache_ = KvCache(
+      kv_, {batch, shape_.n_kv_heads, shape_.head_dim, shape_.head_dim, span_.slots(capacity)},
+      arenas);
   attention_ = SplitAttention(static_cast<int>(arenas.size()), group(), shape_.head_dim);
 }
 
@@ -142,6 +144,7 @@ void GqaBlock::attend(StepContext& step, int thread) {
                            .n_kv_heads = shape_.n_kv_heads,
                            .group = group(),
                            .head_dim = dim,
+                           .value_dim = dim,
                            .tokens = span_.filled(step.position),
                            .q = step.activations.qkv.data(),
                            .q_stride = qkv_.rows(),

@@ -18,11 +18,11 @@ std::int64_t key_index(KvCode code, std::int64_t head_dim, std::int64_t token,
   return (tile * kKeyTokens + token % kKeyTokens) * run + element % run;
 }
 
-std::int64_t value_index(KvCode code, std::int64_t head_dim, std::int64_t token,
+std::int64_t value_index(KvCode code, std::int64_t value_dim, std::int64_t token,
                          std::int64_t element) {
-  if (code == KvCode::bf16) return (token / 2 * head_dim + element) * 2 + token % 2;
+  if (code == KvCode::bf16) return (token / 2 * value_dim + element) * 2 + token % 2;
   const std::int64_t tile =
-      token / kValueTokens * (head_dim / kValueElements) + element / kValueElements;
+      token / kValueTokens * (value_dim / kValueElements) + element / kValueElements;
   const std::int64_t pair = tile * 2 + token % kValueTokens / 2;
   return (pair * kValueElements + element % kValueElements) * 2 + token % 2;
 }
@@ -43,17 +43,17 @@ void store_keys(const KvPlane& plane, std::int64_t head_dim, std::int64_t token,
                 static_cast<const std::byte*>(from) + d * bytes, kKeyRunBytes);
 }
 
-void store_values(const KvPlane& plane, std::int64_t head_dim, std::int64_t token,
+void store_values(const KvPlane& plane, std::int64_t value_dim, std::int64_t token,
                   const Bf16* value, std::byte* data) {
   if (plane.code == KvCode::bf16) {
-    Bf16* const row = reinterpret_cast<Bf16*>(data) + value_index(plane.code, head_dim, token, 0);
-    for (std::int64_t d = 0; d < head_dim; ++d) row[2 * d] = value[d];
+    Bf16* const row = reinterpret_cast<Bf16*>(data) + value_index(plane.code, value_dim, token, 0);
+    for (std::int64_t d = 0; d < value_dim; ++d) row[2 * d] = value[d];
     return;
   }
   alignas(64) std::uint8_t codes[kMaxHeadDim];
-  encode_bytes(plane.code, value, 1.0F / plane.scale, codes, head_dim);
-  for (std::int64_t d = 0; d < head_dim; d += kValueElements) {
-    std::byte* const row = data + value_index(plane.code, head_dim, token, d);
+  encode_bytes(plane.code, value, 1.0F / plane.scale, codes, value_dim);
+  for (std::int64_t d = 0; d < value_dim; d += kValueElements) {
+    std::byte* const row = data + value_index(plane.code, value_dim, token, d);
     for (std::int64_t i = 0; i < kValueElements; ++i) row[2 * i] = std::byte{codes[d + i]};
   }
 }
@@ -89,14 +89,15 @@ KvCache::KvCache(const KvLayout& layout, const KvShape& shape, Arenas& arenas)
   const std::int64_t step = std::max(layout.page_tokens, kTokenStep);
   const std::int64_t steps = (shape.capacity + step - 1) / step;
   shape_.capacity = steps * step;
-  const std::int64_t elements = shape_.capacity * shape.head_dim;
   const int threads = static_cast<int>(arenas.size());
   for (int thread = 0; thread < threads; ++thread) {
     Arena& arena = arenas[static_cast<std::size_t>(thread)];
     const Range own = part_of(shape.sequences * shape.kv_heads, thread, threads);
     for (std::int64_t item = own.begin; item < own.end; ++item) {
-      keys_.push_back(arena.take_bytes(elements * code_bytes(layout.keys.code)));
-      values_.push_back(arena.take_bytes(elements * code_bytes(layout.values.code)));
+      keys_.push_back(
+          arena.take_bytes(shape_.capacity * shape.head_dim * code_bytes(layout.keys.code)));
+      values_.push_back(
+          arena.take_bytes(shape_.capacity * shape.value_dim * code_bytes(layout.values.code)));
     }
   }
   if (layout.page_tokens == 0) return;
@@ -118,11 +119,13 @@ void KvCache::fill(int thread, int threads, std::uint64_t seed) {
     for (std::int64_t token = 0; token < shape_.capacity; token += run) {
       const std::uint64_t where = seed * 1000003U + 2 * static_cast<std::uint64_t>(item) +
                                   static_cast<std::uint64_t>(token) * 0xd1342543de82ef95U;
-      const std::int64_t first = place(item, token) * shape_.head_dim;
-      fill_plane(layout_.keys, where, keys_[at] + first * code_bytes(layout_.keys.code),
+      const std::int64_t first = place(item, token);
+      fill_plane(layout_.keys, where,
+                 keys_[at] + first * shape_.head_dim * code_bytes(layout_.keys.code),
                  run * shape_.head_dim);
-      fill_plane(layout_.values, where + 1, values_[at] + first * code_bytes(layout_.values.code),
-                 run * shape_.head_dim);
+      fill_plane(layout_.values, where + 1,
+                 values_[at] + first * shape_.value_dim * code_bytes(layout_.values.code),
+                 run * shape_.value_dim);
     }
   }
 }
@@ -130,7 +133,8 @@ void KvCache::fill(int thread, int threads, std::uint64_t seed) {
 void KvCache::append(std::int64_t item, std::int64_t token, const Bf16* key, const Bf16* value) {
   const std::int64_t at = place(item, token);
   store_keys(layout_.keys, shape_.head_dim, at, key, keys_[static_cast<std::size_t>(item)]);
-  store_values(layout_.values, shape_.head_dim, at, value, values_[static_cast<std::size_t>(item)]);
+  store_values(layout_.values, shape_.value_dim, at, value,
+               values_[static_cast<std::size_t>(item)]);
 }
 
 float KvCache::key_at(std::int64_t item, std::int64_t token, std::int64_t element) const {
@@ -140,7 +144,7 @@ float KvCache::key_at(std::int64_t item, std::int64_t token, std::int64_t elemen
 
 float KvCache::value_at(std::int64_t item, std::int64_t token, std::int64_t element) const {
   return load(layout_.values, values(item),
-              value_index(layout_.values.code, shape_.head_dim, place(item, token), element));
+              value_index(layout_.values.code, shape_.value_dim, place(item, token), element));
 }
 
 }  // namespace roofcast

@@ -14,6 +14,7 @@ struct KvShape {
   std::int64_t sequences = 0;
   std::int64_t kv_heads = 0;
   std::int64_t head_dim = 0;
+  std::int64_t value_dim = 0;
   std::int64_t capacity = 0;  // tokens of a sequence
 };
 
@@ -29,13 +30,14 @@ class KvCache {
   std::int64_t items() const { return static_cast<std::int64_t>(keys_.size()); }
   /// Bytes of one token of one item, K and V together.
   std::int64_t token_bytes() const {
-    return shape_.head_dim * (code_bytes(layout_.keys.code) + code_bytes(layout_.values.code));
+    return shape_.head_dim * code_bytes(layout_.keys.code) +
+           shape_.value_dim * code_bytes(layout_.values.code);
   }
 
   /// Fills all items of `thread` with random values; to be called by that thread.
   void fill(int thread, int threads, std::uint64_t seed);
 
-  /// Stores one token's key and value, (head_dim) each, as the codes nearest to them.
+  /// Stores one token's key (head_dim) and value (value_dim) as the codes nearest to them.
   void append(std::int64_t item, std::int64_t token, const Bf16* key, const Bf16* value);
 
   const std::byte* keys(std::int64_t item) const { return keys_[static_cast<std::size_t>(item)]; }

@@ -3,15 +3,24 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/base/error.hpp"
+
 namespace roofcast {
 namespace {
 
 Bytes bf16_bytes(std::int64_t elements) { return {static_cast<double>(elements) * sizeof(Bf16)}; }
 
+const LayerSetup& checked(const LayerSetup& setup) {
+  if (setup.formats[Component::k] != storage_of(*find_format("bf16")))
+    throw UnsupportedError(
+        "the reference engine has no kernel for latents (\"mla\") in other formats than bf16");
+  return setup;
+}
+
 }  // namespace
 
 MlaBlock::MlaBlock(const MlaShape& shape, const LayerSetup& setup)
-    : inputs_(shape, setup),
+    : inputs_(shape, checked(setup)),
       layer_(setup.layer),
       op_absorb_q_(setup.operators.claim(setup.layer_class, "mla_absorb_q")),
       op_attention_(setup.operators.claim(setup.layer_class, "mla_attention")),

@@ -12,7 +12,7 @@ void refuse(bool condition, const char* what) {
     throw UnsupportedError(std::string("the reference engine has no kernel for ") + what);
 }
 
-void check_supported(const MlaShape& s, const Formats& formats) {
+void check_supported(const MlaShape& s) {
   refuse(s.n_heads < 1 || s.kv_lora_rank < 1 || s.qk_nope_head_dim < 1 || s.v_head_dim < 1,
          "latent attention (\"mla\") without heads or with parts of no width");
   refuse(s.output_gate != OutputGate::none, "an output gate of latent attention");
@@ -21,9 +21,6 @@ void check_supported(const MlaShape& s, const Formats& formats) {
              s.v_head_dim % kRowTile != 0,
          "latent attention whose head widths are not multiples of 16");
   refuse(s.q_lora_rank % 2 != 0, "queries through a latent of odd width");
-  const Storage bf16 = storage_of(*find_format("bf16"));
-  refuse(formats[Component::k] != bf16 || formats[Component::v] != bf16,
-         "caches of latent attention (\"mla\") in other formats than bf16");
 }
 
 Bytes bf16_bytes(std::int64_t elements) { return {static_cast<double>(elements) * sizeof(Bf16)}; }
@@ -35,7 +32,7 @@ MlaInputs::MlaInputs(const MlaShape& shape, const LayerSetup& setup)
       layer_(setup.layer),
       op_down_(setup.operators.claim(setup.layer_class, "mla_down_proj")),
       op_rope_(setup.operators.claim(setup.layer_class, "rope_kv_append")) {
-  check_supported(shape, setup.formats);
+  check_supported(shape);
   const std::int64_t queries = shape.n_heads * query_dim();
   const std::int64_t q_rows = through_latent() ? shape.q_lora_rank : queries;
   down_ = PackedMatrix(q_rows + latent_dim(), setup.hidden_dim, setup.arenas);

@@ -26,6 +26,8 @@ struct LatentActivations {
   std::vector<Bf16> q_latent;       // (batch, q_lora_rank), normalised
   std::vector<Bf16> q;              // (batch, n_heads, nope + rope)
   std::vector<Bf16> absorbed_q;     // (batch, n_heads, kv_lora_rank + rope)
+  std::vector<Bf16> latents;        // (batch, kv_lora_rank), then (batch, rope): of expanded forms
+  std::vector<Bf16> expanded;       // (batch, n_heads, nope + v_head_dim)
   std::vector<Bf16> mixed;          // (batch, n_heads, kv_lora_rank)
   std::vector<Bf16> index_q;        // (batch, index_n_heads, index_head_dim)
   std::vector<Bf16> index_k;        // (batch, index_head_dim + index_n_heads): key, then weights

@@ -56,6 +56,35 @@ inline const MlaBlock& latent_block(const DecodeEngine& engine, int layer) {
   return std::get<MlaBlock>(engine.mixer(static_cast<std::size_t>(layer)));
 }
 
+inline const KvCache& expanded_cache(const DecodeEngine& engine, int layer) {
+  return std::get<MlaExpandedBlock>(engine.mixer(static_cast<std::size_t>(layer))).cache();
+}
+
+/// Cached vector of `width` of all heads of one sequence; `pick` reads one element of an item.
+template <typename Pick>
+std::vector<double> of_all_heads(const MlaShape& s, std::int64_t width, std::int64_t sequence,
+                                 Pick pick) {
+  std::vector<double> out;
+  for (std::int64_t h = 0; h < s.n_heads; ++h)
+    for (std::int64_t d = 0; d < width; ++d)
+      out.push_back(static_cast<double>(pick(sequence * s.n_heads + h, d)));
+  return out;
+}
+
+inline std::vector<double> expanded_keys(const KvCache& cache, const MlaShape& s,
+                                         std::int64_t sequence, std::int64_t token) {
+  return of_all_heads(
+      s, s.qk_nope_head_dim + s.qk_rope_head_dim, sequence,
+      [&](std::int64_t item, std::int64_t d) { return cache.key_at(item, token, d); });
+}
+
+inline std::vector<double> expanded_values(const KvCache& cache, const MlaShape& s,
+                                           std::int64_t sequence, std::int64_t token) {
+  return of_all_heads(s, s.v_head_dim, sequence, [&](std::int64_t item, std::int64_t d) {
+    return cache.value_at(item, token, d);
+  });
+}
+
 inline std::vector<double> cached_row(const LatentCache& cache, std::int64_t width,
                                       std::int64_t sequence, std::int64_t token) {
   std::vector<double> out;
@@ -82,23 +111,34 @@ inline LatentTwin make_twin(const LatentModel& m) {
   return twin;
 }
 
+/// Copies what the engine cached for a sequence in a layer.
+inline void copy_cache(const DecodeEngine& engine, const LatentRun& run, std::int64_t sequence,
+                       int layer, NaiveLatent::Layer& own) {
+  const MlaShape& s = run.model.shape;
+  for (std::int64_t t = 0; t < run.context; ++t) {
+    if (run.model.form == LatentForm::expanded) {
+      const KvCache& cache = expanded_cache(engine, layer);
+      own.keys.push_back(expanded_keys(cache, s, sequence, t));
+      own.values.push_back(expanded_values(cache, s, sequence, t));
+      continue;
+    }
+    const MlaBlock& block = latent_block(engine, layer);
+    own.latents.push_back(
+        cached_row(block.cache(), s.kv_lora_rank + s.qk_rope_head_dim, sequence, t));
+    if (block.indexer() != nullptr)
+      own.index_keys.push_back(
+          cached_row(block.indexer()->keys(), run.model.index_head_dim, sequence, t));
+  }
+}
+
 /// Decoders of all sequences with the engine's synthetic caches copied in.
 inline std::vector<LatentTwin> latent_twins(const DecodeEngine& engine, const LatentRun& run) {
-  const std::int64_t width = run.model.shape.kv_lora_rank + run.model.shape.qk_rope_head_dim;
   std::vector<LatentTwin> twins;
   for (std::int64_t s = 0; s < run.batch; ++s) {
     LatentTwin& twin = twins.emplace_back(make_twin(run.model));
     twin.decoder.set_position(run.context);
-    for (int layer = 0; layer < run.model.model.n_layers; ++layer) {
-      const MlaBlock& block = latent_block(engine, layer);
-      for (std::int64_t t = 0; t < run.context; ++t) {
-        NaiveLatent::Layer& own = twin.attention->layer(layer);
-        own.latents.push_back(cached_row(block.cache(), width, s, t));
-        if (block.indexer() != nullptr)
-          own.index_keys.push_back(
-              cached_row(block.indexer()->keys(), run.model.index_head_dim, s, t));
-      }
-    }
+    for (int layer = 0; layer < run.model.model.n_layers; ++layer)
+      copy_cache(engine, run, s, layer, twin.attention->layer(layer));
   }
   return twins;
 }
@@ -107,6 +147,7 @@ inline std::vector<LatentTwin> latent_twins(const DecodeEngine& engine, const La
 inline void hint_tokens(const DecodeEngine& engine, const LatentRun& run, std::int64_t sequence,
                         NaiveLatent& twin) {
   for (int layer = 0; layer < run.model.model.n_layers; ++layer) {
+    if (run.model.form != LatentForm::sparse) continue;
     const LightningIndexer* const indexer = latent_block(engine, layer).indexer();
     if (indexer == nullptr) continue;
     const std::int64_t top = std::min(run.model.index_topk, engine.position());
@@ -121,10 +162,26 @@ inline double latent_tolerance(const TinyModel& m, const std::vector<double>& ex
   return 2.0 * kBf16Epsilon * static_cast<double>(5 * m.n_layers + 1) * largest(exact);
 }
 
+inline void check_expanded(const DecodeEngine& engine, const LatentRun& run, std::int64_t sequence,
+                           int layer, const NaiveLatent::Layer& own) {
+  const KvCache& cache = expanded_cache(engine, layer);
+  for (const std::size_t t : {own.keys.size() - 1, own.keys.size() / 2}) {
+    const auto token = static_cast<std::int64_t>(t);
+    CHECK(distance(expanded_keys(cache, run.model.shape, sequence, token), own.keys[t]) <=
+          latent_tolerance(run.model.model, own.keys[t]));
+    CHECK(distance(expanded_values(cache, run.model.shape, sequence, token), own.values[t]) <=
+          latent_tolerance(run.model.model, own.values[t]));
+  }
+}
+
 inline void check_latents(const DecodeEngine& engine, const LatentRun& run, std::int64_t sequence,
                           LatentTwin& twin) {
   const std::int64_t width = run.model.shape.kv_lora_rank + run.model.shape.qk_rope_head_dim;
   for (int layer = 0; layer < run.model.model.n_layers; ++layer) {
+    if (run.model.form == LatentForm::expanded) {
+      check_expanded(engine, run, sequence, layer, twin.attention->layer(layer));
+      continue;
+    }
     const auto& latents = twin.attention->layer(layer).latents;
     const MlaBlock& block = latent_block(engine, layer);
     // The newest, and one that must be untouched.
@@ -159,6 +216,25 @@ inline int check_latent_run(const LatentRun& run, IsaLevel isa, int steps) {
   int hints = 0;
   for (const LatentTwin& twin : twins) hints += twin.attention->hints_needed();
   return hints;
+}
+
+/// Whether counted bytes are those of the list. Each thread reads the inputs of its rows, and the
+/// first norm of a step adds nothing to the residual.
+inline void check_latent_bytes(const LatentModel& m, std::int64_t batch, std::int64_t context,
+                               int threads) {
+  CAPTURE(batch);
+  CAPTURE(context);
+  CAPTURE(threads);
+  const Counted c = count_bytes(spec_of(m), batch, context, threads);
+  CHECK(c.engine.weights.value == c.model.weights.value);
+  CHECK(c.engine.kv_read.value == c.model.kv_read.value);
+  CHECK(c.engine.kv_write.value == c.model.kv_write.value);
+  const std::int64_t norms = 1 + (m.model.post_norms ? 2 * m.model.n_layers : 0);
+  const double no_add =
+      2.0 * static_cast<double>(norms * batch * m.model.hidden_dim) * sizeof(Bf16);
+  CHECK(c.engine.activations.value >= c.model.activations.value - no_add);
+  CHECK(c.engine.activations.value <= threads * c.model.activations.value);
+  if (threads == 1) CHECK(c.engine.activations.value == c.model.activations.value - no_add);
 }
 
 }  // namespace roofcast

@@ -11,7 +11,8 @@
 namespace roofcast {
 namespace {
 
-constexpr KvShape kShape{.sequences = 3, .kv_heads = 2, .head_dim = 32, .capacity = 90};
+constexpr KvShape kShape{
+    .sequences = 3, .kv_heads = 2, .head_dim = 32, .value_dim = 32, .capacity = 90};
 
 const KvLayout kLayouts[] = {
     {},

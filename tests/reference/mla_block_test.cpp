@@ -74,25 +74,6 @@ TEST_CASE("latent attention does not depend on the number of threads that share 
   }
 }
 
-/// Whether counted bytes are those of the list. Each thread reads the inputs of its rows, and the
-/// first norm of a step adds nothing to the residual.
-void check_latent_bytes(const LatentModel& m, std::int64_t batch, std::int64_t context,
-                        int threads) {
-  CAPTURE(batch);
-  CAPTURE(context);
-  CAPTURE(threads);
-  const Counted c = count_bytes(spec_of(m), batch, context, threads);
-  CHECK(c.engine.weights.value == c.model.weights.value);
-  CHECK(c.engine.kv_read.value == c.model.kv_read.value);
-  CHECK(c.engine.kv_write.value == c.model.kv_write.value);
-  const std::int64_t norms = 1 + (m.model.post_norms ? 2 * m.model.n_layers : 0);
-  const double no_add =
-      2.0 * static_cast<double>(norms * batch * m.model.hidden_dim) * sizeof(Bf16);
-  CHECK(c.engine.activations.value >= c.model.activations.value - no_add);
-  CHECK(c.engine.activations.value <= threads * c.model.activations.value);
-  if (threads == 1) CHECK(c.engine.activations.value == c.model.activations.value - no_add);
-}
-
 TEST_CASE("absorbed latent attention moves the bytes of the operator list") {
   for (const LatentRun& run : kRuns) {
     for (const int threads : {1, 2, 3, 7})

@@ -65,7 +65,7 @@ class NaiveLatent {
     if (form_ == LatentForm::sparse && !(shared_choice_ && index > 0))
       choose(index, position, x, q_latent);
     if (form_ != LatentForm::sparse) {
-      seen_.resize(own.latents.size());
+      seen_.resize(form_ == LatentForm::expanded ? own.keys.size() : own.latents.size());
       std::iota(seen_.begin(), seen_.end(), 0);
     }
     Vector mixed;

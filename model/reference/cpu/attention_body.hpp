@@ -86,7 +86,7 @@ void attend(const AttentionArgs& a) {
   for (std::int64_t h = 0; h < a.group; ++h) {
     a.max[h] = kMaskedScore;
     a.sum[h] = 0.0F;
-    for (std::int64_t d = 0; d < a.head_dim; ++d) a.out[h * a.head_dim + d] = 0.0F;
+    for (std::int64_t d = 0; d < a.value_dim; ++d) a.out[h * a.value_dim + d] = 0.0F;
   }
   for (std::int64_t t = a.token0; t < a.token1; t += kTokenBlock) {
     const std::int64_t left = a.token1 - t;

@@ -52,12 +52,13 @@ struct GemmArgs {
 struct AttentionArgs {
   const Bf16* q = nullptr;  // (group, head_dim)
   std::int64_t group = 0;
-  std::int64_t head_dim = 0;
+  std::int64_t head_dim = 0;   // of queries and keys
+  std::int64_t value_dim = 0;  // of values; both multiples of kHeadDimStep
   KvCode key_code = KvCode::bf16;
   KvCode value_code = KvCode::bf16;
   const void* keys = nullptr;  // bf16 (tokens / 4, head_dim / 8, 4, 8), bytes (.., / 16, 4, 16)
   const void* values =
-      nullptr;  // bf16 (tokens / 2, head_dim, 2), bytes (tokens / 4, .. / 4, 2, 4, 2)
+      nullptr;  // bf16 (tokens / 2, value_dim, 2), bytes (tokens / 4, .. / 4, 2, 4, 2)
   /// Where each run of `page_tokens` tokens, a multiple of kTokenStep, lies in keys and values, in
   /// pages; without it they lie in order.
   const std::int32_t* pages = nullptr;
@@ -67,7 +68,7 @@ struct AttentionArgs {
   float scale = 0.0F;
   float* max = nullptr;  // (group)
   float* sum = nullptr;  // (group)
-  float* out = nullptr;  // (group, head_dim)
+  float* out = nullptr;  // (group, value_dim)
 };
 
 /// Attention of all query heads to latents that are key and value at once (absorbed multi-head

@@ -19,10 +19,10 @@ float weight_sum(const AttentionTask& task, const AttentionPart& part, std::int6
 
 void store_output(const AttentionTask& task, const AttentionPart& part) {
   // Items are sequence-major and groups of heads adjacent, so an item's outputs are adjacent too.
-  Bf16* const out = task.out + part.item * task.group * task.head_dim;
+  Bf16* const out = task.out + part.item * task.group * task.value_dim;
   for (std::int64_t h = 0; h < task.group; ++h) {
     const float scale = task.value_scale / weight_sum(task, part, h);
-    for (std::int64_t d = h * task.head_dim; d < (h + 1) * task.head_dim; ++d)
+    for (std::int64_t d = h * task.value_dim; d < (h + 1) * task.value_dim; ++d)
       out[d] = float_to_bf16(part.out[static_cast<std::size_t>(d)] * scale);
   }
 }
@@ -56,24 +56,24 @@ bool splits_items(std::int64_t items, std::int64_t tokens, int threads) {
   return false;
 }
 
-void merge_part(const AttentionPart& other, std::int64_t head_dim, AttentionPart& part) {
+void merge_part(const AttentionPart& other, std::int64_t value_dim, AttentionPart& part) {
   for (std::size_t h = 0; h < part.max.size(); ++h) {
     const float top = std::max(part.max[h], other.max[h]);
     const float own_weight = std::exp(part.max[h] - top);
     const float other_weight = std::exp(other.max[h] - top);
     part.max[h] = top;
     part.sum[h] = part.sum[h] * own_weight + other.sum[h] * other_weight;
-    const std::size_t first = h * static_cast<std::size_t>(head_dim);
-    for (std::size_t i = first; i < first + static_cast<std::size_t>(head_dim); ++i)
+    const std::size_t first = h * static_cast<std::size_t>(value_dim);
+    for (std::size_t i = first; i < first + static_cast<std::size_t>(value_dim); ++i)
       part.out[i] = part.out[i] * own_weight + other.out[i] * other_weight;
   }
 }
 
-SplitAttention::SplitAttention(int threads, std::int64_t group, std::int64_t head_dim) {
+SplitAttention::SplitAttention(int threads, std::int64_t group, std::int64_t value_dim) {
   AttentionPart empty;
   empty.max.resize(static_cast<std::size_t>(group));
   empty.sum.resize(empty.max.size());
-  empty.out.resize(static_cast<std::size_t>(group * head_dim));
+  empty.out.resize(static_cast<std::size_t>(group * value_dim));
   parts_.assign(static_cast<std::size_t>(threads), Parts{empty, empty, empty});
 }
 
@@ -105,6 +105,7 @@ void SplitAttention::run_piece(const AttentionTask& task, const Kernels& kernels
   kernels.attend({.q = task.q + sequence * task.q_stride + kv_head * task.group * task.head_dim,
                   .group = task.group,
                   .head_dim = task.head_dim,
+                  .value_dim = task.value_dim,
                   .key_code = task.key_code,
                   .value_code = task.value_code,
                   .keys = task.keys(piece.item),
@@ -126,7 +127,7 @@ void SplitAttention::merge(const AttentionTask& task, int thread) {
   for (auto next = static_cast<std::size_t>(thread) + 1; next < parts_.size(); ++next) {
     const AttentionPart& tail = parts_[next].tail;
     if (tail.item != head.item) continue;
-    merge_part(tail, task.head_dim, head);
+    merge_part(tail, task.value_dim, head);
     if (tail.last) break;
   }
   store_output(task, head);

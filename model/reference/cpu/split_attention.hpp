@@ -35,11 +35,11 @@ struct AttentionPart {
   bool last = false;       // ends at the newest token
   std::vector<float> max;  // (group)
   std::vector<float> sum;  // (group)
-  std::vector<float> out;  // (group, head_dim)
+  std::vector<float> out;  // (group, value_dim)
 };
 
 /// Adds `other` to `part`: both weigh by their distance to the larger maximum.
-void merge_part(const AttentionPart& other, std::int64_t head_dim, AttentionPart& part);
+void merge_part(const AttentionPart& other, std::int64_t value_dim, AttentionPart& part);
 
 /// Attention of a whole batch in one layer.
 struct AttentionTask {
@@ -47,6 +47,7 @@ struct AttentionTask {
   std::int64_t n_kv_heads = 0;
   std::int64_t group = 0;  // query heads per key-value head
   std::int64_t head_dim = 0;
+  std::int64_t value_dim = 0;
   std::int64_t tokens = 0;    // cached tokens, the newest one included
   const Bf16* q = nullptr;    // (sequences, n_kv_heads * group, head_dim)
   std::int64_t q_stride = 0;  // elements between sequences
@@ -60,7 +61,7 @@ struct AttentionTask {
   std::function<const std::int32_t*(std::int64_t sequence)> pages = {};
   std::int64_t page_tokens = 0;
   const Bf16* sinks = nullptr;  // (n_kv_heads * group) or none: scores of a token without a value
-  Bf16* out = nullptr;          // (sequences, n_kv_heads * group, head_dim)
+  Bf16* out = nullptr;          // (sequences, n_kv_heads * group, value_dim)
 };
 
 /// What one thread read: cached tokens over all its items, the newest included, and query rows.
@@ -74,7 +75,7 @@ struct AttentionReads {
 class SplitAttention {
  public:
   SplitAttention() = default;
-  SplitAttention(int threads, std::int64_t group, std::int64_t head_dim);
+  SplitAttention(int threads, std::int64_t group, std::int64_t value_dim);
 
   /// By every thread of a region. Contains a barrier when items are shared; when it returns, only
   /// this thread's share of the output is complete.

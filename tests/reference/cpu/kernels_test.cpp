@@ -133,6 +133,7 @@ double worst_attention_error(const Kernels& kernels, const HeadCase& c) {
   kernels.attend({.q = q.data(),
                   .group = c.group,
                   .head_dim = c.head_dim,
+                  .value_dim = c.head_dim,
                   .keys = cache.keys.data(),
                   .values = cache.values.data(),
                   .token0 = c.token0,
