@@ -11,12 +11,12 @@
 namespace roofcast {
 namespace {
 
-void pin_to(int cpu) {
-  if (cpu < 0 || cpu >= CPU_SETSIZE) return;
+bool pin_to(int cpu) {
+  if (cpu < 0 || cpu >= CPU_SETSIZE) return false;
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(static_cast<std::size_t>(cpu), &set);
-  pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+  return pthread_setaffinity_np(pthread_self(), sizeof set, &set) == 0;
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ void ThreadPool::run(const std::function<void(int thread)>& body) {
 
 void ThreadPool::work(int thread) {
   const auto index = static_cast<std::size_t>(thread);
-  pin_to(cpus_[index]);
+  if (!pin_to(cpus_[index])) unpinned_.fetch_add(1, std::memory_order_relaxed);
   for (unsigned seen = 0;; ++seen) {
     region_.wait(seen, std::memory_order_acquire);
     if (stop_) return;

@@ -37,6 +37,9 @@ class ThreadPool {
 
   int size() const { return static_cast<int>(threads_.size()); }
   const std::vector<int>& cpus() const { return cpus_; }
+  /// Threads that the system moves between CPUs, by wish or because it refused to pin them. Known
+  /// once the first region has run.
+  int unpinned() const { return unpinned_.load(std::memory_order_relaxed); }
 
   /// Runs body(thread) on every thread and returns when all are done. An exception of a body that
   /// reaches here is thrown again; a body that throws must not leave others at the barrier.
@@ -53,6 +56,7 @@ class ThreadPool {
   const std::function<void(int)>* body_ = nullptr;
   alignas(64) std::atomic<unsigned> region_{0};
   alignas(64) std::atomic<int> running_{0};
+  std::atomic<int> unpinned_{0};
   bool stop_ = false;
   std::vector<std::exception_ptr> errors_;
   std::vector<std::thread> threads_;

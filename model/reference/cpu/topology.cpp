@@ -9,6 +9,8 @@
 #include <set>
 #include <thread>
 
+#include "model/reference/cpu/cpu_limits.hpp"
+
 namespace roofcast {
 namespace {
 
@@ -131,7 +133,10 @@ Topology read_topology(const std::string& root, const std::vector<int>& allowed)
 Topology this_topology() { return read_topology("", allowed_cpus()); }
 
 std::int64_t available_memory_bytes() {
-  return kilobytes(field_of("/proc/meminfo", "MemAvailable"));
+  const std::int64_t system = kilobytes(field_of("/proc/meminfo", "MemAvailable"));
+  const std::optional<std::int64_t> group = read_group_limits("").available_bytes;
+  if (!group) return system;
+  return system > 0 ? std::min(system, *group) : *group;
 }
 
 }  // namespace roofcast

@@ -36,7 +36,8 @@ Topology read_topology(const std::string& root, const std::vector<int>& allowed)
 /// The topology of this machine, limited to the CPUs that this process may run on.
 Topology this_topology();
 
-/// Bytes that can be used without swapping; 0 when the system does not say.
+/// Bytes that can be used without swapping and within this process's control groups; 0 when the
+/// system does not say.
 std::int64_t available_memory_bytes();
 
 }  // namespace roofcast
