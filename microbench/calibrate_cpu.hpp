@@ -8,20 +8,21 @@
 
 #include "hardware/src/calibration.hpp"
 #include "hardware/src/machine_spec.hpp"
-#include "microbench/shared/fit.hpp"
+#include "microbench/measure_plan.hpp"
 #include "microbench/shared/sampling.hpp"
 #include "model/reference/cpu/isa.hpp"
 
 namespace roofcast {
-
-/// What a long measurement is at, and how much of it is done (0 .. 1).
-using Progress = std::function<void(std::string_view what, double done)>;
 
 struct CalibrateOptions {
   bool quick = false;                          // under a minute instead of under ten
   int threads = 0;                             // 0: one per physical core
   std::optional<IsaLevel> isa = std::nullopt;  // the fastest there is when empty
   std::string date = {};                       // "2026-11-30"; today (UTC) when empty
+  /// File that keeps each point as soon as it is measured, so that a later call with the same plan,
+  /// machine and kernels goes on where this one was stopped. Empty: none. The caller removes it.
+  std::string journal = {};
+  std::function<void(std::string_view)> note = {};  // told what a person should know, as it happens
 };
 
 /// One point as measured, for a table beside the calibration.
@@ -40,13 +41,13 @@ struct CpuCalibration {
   MachineSpec machine;
   Calibration calibration;
   std::vector<CalibrationPoint> points;
-  double region_s = 0.0;  // waking all threads once
-  int redone = 0;         // points thrown away because the machine changed under them
-  int unsteady = 0;       // points kept although it changed in their last try too
+  std::vector<std::string> limits;  // what the system kept from the threads, see cpu_limits.hpp
+  int redone = 0;                   // points thrown away because the machine changed under them
+  int unsteady = 0;                 // points kept although it changed in their last try too
 };
 
-/// Measures read bandwidth, GEMM, attention, latent attention, experts, elementwise kernels and the barrier of this
-/// CPU with the reference engine's kernels. Throws IoError when memory does not suffice.
+/// Measures the points of all calibration_rows() with the reference engine's kernels and fits them.
+/// Throws IoError when memory does not suffice or the journal cannot be used.
 CpuCalibration calibrate_cpu(const CalibrateOptions& options, const Progress& progress);
 
 }  // namespace roofcast

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "microbench/shared/cpu_bench.hpp"
@@ -21,10 +22,10 @@ struct PointRules {
 };
 PointRules rules_for_next(const CalibrationPlan& plan, std::size_t points_done, double spent_s);
 
-/// Bytes that the slabs have to hold together.
-std::size_t plan_bytes(bool quick);
-
-/// Shapes are round numbers, not those of a catalogue model: validation is on other shapes.
+/// The points of all calibration_rows().
 CalibrationPlan make_calibration_plan(CpuEnvironment& environment, bool quick);
+
+/// A short text that differs between plans of other points or rules.
+std::string plan_fingerprint(const CalibrationPlan& plan);
 
 }  // namespace roofcast

@@ -162,6 +162,7 @@ OperatorCeiling operator_ceiling(const Operator& op, const CostModel& model) {
   const NarrowAttention* const narrow = narrow_attention(op, model);
   return {.bandwidth = primitive.bandwidth[at],
           .flops = narrow ? narrow->flops : primitive.flops[static_cast<std::size_t>(multiplied)],
+          .norm = primitive.norm[at] > 0.0 ? primitive.norm[at] : model.norm_exponent,
           .low = primitive.low[at],
           .high = primitive.high[at],
           .stored = stored,
@@ -192,7 +193,7 @@ OperatorCost cost_operator(const Operator& op, const CostModel& model, double wo
   cost.memory_s =
       streamed_bytes(op, model) * seconds_per_byte(ceiling.bandwidth, model, working_set_bytes);
   if (op.flops.value > 0.0) cost.compute_s = padded_flops(op, model) / ceiling.flops;
-  const Overlap both = overlap(cost.memory_s, cost.compute_s, model.norm_exponent);
+  const Overlap both = overlap(cost.memory_s, cost.compute_s, ceiling.norm);
 
   const double memory_s = both.seconds * both.memory_part;
   if (op.kind == OperatorKind::moe && model.moe_io_bandwidth > 0.0) {

@@ -25,6 +25,8 @@ struct PrimitiveCost {
   // Attainable bytes/s, by what the stored operand multiplies in: narrow ones need conversion.
   std::array<double, kComputeKinds> bandwidth = {};
   std::array<double, kComputeKinds> flops = {};  // attainable FLOP/s by ComputeKind
+  // p of the norm by which memory and compute time overlap, as measured; 0: that of the model.
+  std::array<double, kComputeKinds> norm = {};
   // 10 % and 90 % quantiles of measured / predicted time, by what the stored operand multiplies in.
   std::array<double, kComputeKinds> low = filled(1.0);
   std::array<double, kComputeKinds> high = filled(1.0);

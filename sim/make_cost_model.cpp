@@ -63,6 +63,7 @@ PrimitiveCost make_primitive(const Machine& machine, const EngineProfile& engine
     const Ceiling ceiling = ceiling_of(machine, engine, kind, static_cast<ComputeKind>(i));
     cost.bandwidth[i] = ceiling.bandwidth.value;
     cost.flops[i] = ceiling.flops.value;
+    cost.norm[i] = ceiling.norm.value_or(0.0);
     cost.low[i] = ceiling.low;
     cost.high[i] = ceiling.high;
     cost.unmeasured[i] =

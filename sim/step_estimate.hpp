@@ -38,6 +38,7 @@ struct OperatorCost {
 struct OperatorCeiling {
   double bandwidth = 0.0;
   double flops = 0.0;
+  double norm = 2.5;  // how memory and compute overlap
   double low = 1.0;
   double high = 1.0;
   ComputeKind stored = ComputeKind::bf16;      // decides the bandwidth

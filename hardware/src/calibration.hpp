@@ -24,8 +24,11 @@ struct CalibratedPrimitive {
   std::optional<Seconds> t0_graph;  // as a node of a graph
   std::optional<Seconds> c_k, c1, c2, c_mla;
   std::optional<BytesPerSecond> io_bandwidth;
+  std::optional<double> norm;  // how memory and compute time overlap, see CostModel::norm_exponent
   double low = 1.0;  // 10 % and 90 % quantiles of measured / predicted time
   double high = 1.0;
+  // Median and 90 % quantile of |measured / predicted - 1| on points that a fit did not see.
+  std::optional<double> held_out, held_out_p90;
   std::int64_t points = 0;                    // measurements behind the fit
   std::optional<Bytes> min_bytes, max_bytes;  // range of validity
   bool operator==(const CalibratedPrimitive&) const = default;
@@ -54,6 +57,15 @@ struct CacheRead {
   bool operator==(const CacheRead&) const = default;
 };
 
+/// Read bandwidth of some threads while the others are idle, at the calibration's reference.
+/// Threads are numbered by NUMA node, so that a node's threads follow each other.
+struct ThreadRead {
+  std::int64_t first_thread = 0;
+  std::int64_t threads = 1;
+  BytesPerSecond bandwidth;
+  bool operator==(const ThreadRead&) const = default;
+};
+
 /// How fast the machine itself was while the constants hold: a plain read and dot products of all
 /// threads. A machine that changes speed by minutes is compared by these.
 struct ReferenceRates {
@@ -77,6 +89,7 @@ struct Calibration {
   Provenance provenance;
   std::vector<CalibratedPrimitive> primitives;  // names are unique
   std::optional<ReferenceRates> reference;
+  std::vector<ThreadRead> thread_reads;
   std::optional<CacheRead> cache_read;
   std::optional<AllReduceConstants> all_reduce;
   bool operator==(const Calibration&) const = default;

@@ -33,8 +33,11 @@ CalibratedPrimitive read_primitive(SpecReader reader, const std::string& name) {
   primitive.c_mla = optional_time(reader, "c_mla");
   primitive.io_bandwidth =
       optional_quantity<BytesPerSecond>(reader, "io_bandwidth", "B/s", kByteRateRange);
+  primitive.norm = reader.optional_number("norm", 1.0, 1000.0);
   primitive.low = reader.optional_number("low", 0.01, 1.0).value_or(1.0);
   primitive.high = reader.optional_number("high", 1.0, 100.0).value_or(1.0);
+  primitive.held_out = reader.optional_number("held_out", 0.0, 100.0);
+  primitive.held_out_p90 = reader.optional_number("held_out_p90", 0.0, 100.0);
   primitive.points = reader.integer_or("points", 0);
   primitive.min_bytes = optional_quantity<Bytes>(reader, "min_bytes", "B", kWorkingSetRange);
   primitive.max_bytes = optional_quantity<Bytes>(reader, "max_bytes", "B", kWorkingSetRange);
@@ -69,6 +72,14 @@ CacheRead read_cache_read(SpecReader reader) {
   return cache;
 }
 
+ThreadRead read_thread_read(SpecReader reader) {
+  const ThreadRead read{.first_thread = reader.integer("first_thread", 0, kMaxCount),
+                        .threads = reader.integer("threads"),
+                        .bandwidth = {reader.quantity("bandwidth", {"B/s"}, kByteRateRange)}};
+  reader.reject_unknown_keys();
+  return read;
+}
+
 ReferenceRates read_reference(SpecReader reader) {
   const ReferenceRates rates{.read = {reader.quantity("read", {"B/s"}, kByteRateRange)},
                              .dot = {reader.quantity("dot", {"FLOP/s"}, kOperationRateRange)}};
@@ -87,6 +98,10 @@ AllReduceConstants read_all_reduce(SpecReader reader) {
   return constants;
 }
 
+/// Measured for the record: no operator is costed by them.
+constexpr std::string_view kRecordedPrimitives[] = {
+    "barrier", "fork_join", "write", "write_streaming", "copy", "copy_streaming"};
+
 /// Each kernel that costs are known for, alone or for one format, and what is measured for the
 /// record. A fit under another name would be left unused, so others are refused.
 std::vector<CalibratedPrimitive> read_primitives(SpecReader reader) {
@@ -95,7 +110,7 @@ std::vector<CalibratedPrimitive> read_primitives(SpecReader reader) {
     for (const std::string_view format : kComputeFormatNames)
       reader.accept(fmt::format("{}_{}", base, format));
   }
-  reader.accept("barrier");
+  for (const std::string_view recorded : kRecordedPrimitives) reader.accept(recorded);
   reader.reject_unknown_keys();
   std::vector<CalibratedPrimitive> primitives;
   for (const std::string& name : reader.keys())
@@ -136,6 +151,9 @@ Calibration read_calibration(const Document& document) {
   if (calibration.primitives.empty()) reader.fail("primitives", "expected at least one primitive");
   if (auto reference = reader.optional_child("reference"))
     calibration.reference = read_reference(*reference);
+  if (reader.has("thread_reads"))
+    for (const SpecReader& read : reader.children("thread_reads"))
+      calibration.thread_reads.push_back(read_thread_read(read));
   if (auto cache = reader.optional_child("cache_read"))
     calibration.cache_read = read_cache_read(*cache);
   if (auto all_reduce = reader.optional_child("all_reduce"))

@@ -37,8 +37,11 @@ std::string primitive_text(const CalibratedPrimitive& primitive) {
   map.add("c2", primitive.c2, "s");
   map.add("c_mla", primitive.c_mla, "s");
   map.add("io_bandwidth", primitive.io_bandwidth, "B/s");
+  if (primitive.norm) map.add("norm", fmt::format("{}", *primitive.norm));
   map.add("low", fmt::format("{}", primitive.low));
   map.add("high", fmt::format("{}", primitive.high));
+  if (primitive.held_out) map.add("held_out", fmt::format("{}", *primitive.held_out));
+  if (primitive.held_out_p90) map.add("held_out_p90", fmt::format("{}", *primitive.held_out_p90));
   map.add("points", fmt::format("{}", primitive.points));
   map.add("min_bytes", primitive.min_bytes, "B");
   map.add("max_bytes", primitive.max_bytes, "B");
@@ -92,6 +95,10 @@ std::string write(const Calibration& calibration, std::string_view machine_part)
     text += fmt::format("reference: {{read: {}, dot: {}}}\n",
                         exact_quantity(calibration.reference->read.value, "B/s"),
                         exact_quantity(calibration.reference->dot.value, "FLOP/s"));
+  if (!calibration.thread_reads.empty()) text += "thread_reads:\n";
+  for (const ThreadRead& read : calibration.thread_reads)
+    text += fmt::format("  - {{first_thread: {}, threads: {}, bandwidth: {}}}\n", read.first_thread,
+                        read.threads, exact_quantity(read.bandwidth.value, "B/s"));
   if (calibration.cache_read)
     text += fmt::format("cache_read: {{size: {}, bandwidth: {}}}\n",
                         exact_quantity(calibration.cache_read->size.value, "B"),

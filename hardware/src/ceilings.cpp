@@ -53,6 +53,7 @@ void apply(const CalibratedPrimitive& fitted, Ceiling& ceiling) {
   ceiling.c2 = fitted.c2.value_or(Seconds{});
   ceiling.c_mla = fitted.c_mla.value_or(Seconds{});
   ceiling.io_bandwidth = fitted.io_bandwidth.value_or(ceiling.io_bandwidth);
+  ceiling.norm = fitted.norm;
   ceiling.low = fitted.low;
   ceiling.high = fitted.high;
   ceiling.calibrated = true;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "hardware/src/machine.hpp"
@@ -21,6 +22,8 @@ struct Ceiling {
   Seconds t0_graph;   // a node of a graph
   Seconds c_k, c1, c2, c_mla;
   BytesPerSecond io_bandwidth;
+  std::optional<double> norm =
+      {};            // p of the norm by which memory and compute overlap, where measured
   double low = 1.0;  // 10 % and 90 % quantiles of measured / predicted time
   double high = 1.0;
   bool calibrated = false;

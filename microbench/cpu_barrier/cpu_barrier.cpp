@@ -19,7 +19,8 @@ TimingSummary time_region(CpuEnvironment& environment, const StoppingRule& rule)
       [&] {
         const auto start = std::chrono::steady_clock::now();
         environment.pool.run([](int) {});
-        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+        return Timing{
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()};
       },
       rule);
 }

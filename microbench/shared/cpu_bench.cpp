@@ -13,8 +13,8 @@ std::size_t slab_bytes(const Topology& topology, int threads, std::size_t total_
   const auto available = static_cast<double>(available_memory_bytes());
   const double needed = static_cast<double>(each) * threads;
   if (available > 0.0 && needed > 0.8 * available)
-    throw IoError("the benchmarks need " + std::to_string(needed / 1e9) +
-                  " GB of memory, more than is free");
+    throw IoError("the benchmarks need " + std::to_string(needed / 1e9) + " GB of memory, and " +
+                  std::to_string(available / 1e9) + " GB are free");
   return each;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "microbench/shared/region_timer.hpp"
+#include "microbench/shared/store_targets.hpp"
 #include "model/reference/cpu/topology.hpp"
 
 namespace roofcast {
@@ -14,6 +15,7 @@ struct CpuEnvironment {
   ThreadPool pool;
   const Kernels& kernels;
   RandomSlabs slabs;
+  StoreTargets targets = {};
 
   /// `threads` 0: one per core; `isa` empty: the fastest. Slabs hold at least `total_bytes` and
   /// four times the last-level cache. Throws IoError without that much memory.
@@ -32,6 +34,8 @@ struct CpuBench {
   double flops = 0.0;
   double work1 = 0.0;  // what the constants c1 and c2 of the primitive multiply
   double work2 = 0.0;
+  int first_thread = 0;  // those that work, of a benchmark that leaves others idle
+  int threads = 0;       // 0: all
 };
 
 }  // namespace roofcast

@@ -10,9 +10,8 @@
 namespace roofcast {
 namespace {
 
-constexpr double kNorm = 2.5;
 constexpr double kHuber = 0.05;
-constexpr int kMaxTerms = 5;
+constexpr int kMaxTerms = 6;
 
 using Logs = std::array<double, kMaxTerms>;  // logarithms of the free constants
 using Matrix = std::array<Logs, kMaxTerms>;
@@ -22,7 +21,7 @@ struct Layout {
   FitTerms terms;
   int size() const {
     return 1 + (terms.t0 ? 1 : 0) + (terms.compute ? 1 : 0) + (terms.work1 ? 1 : 0) +
-           (terms.work2 ? 1 : 0);
+           (terms.work2 ? 1 : 0) + (terms.norm ? 1 : 0);
   }
   KernelFit unpack(const Logs& logs) const {
     KernelFit fit;
@@ -32,6 +31,8 @@ struct Layout {
     if (terms.t0) fit.t0_s = std::exp(logs[next++]);
     if (terms.work1) fit.c1_s = std::exp(logs[next++]);
     if (terms.work2) fit.c2_s = std::exp(logs[next++]);
+    // Never below 1: no kernel takes longer than its memory and its arithmetic one after the other.
+    if (terms.norm) fit.norm = 1.0 + std::exp(logs[next++]);
     return fit;
   }
 };
@@ -119,6 +120,7 @@ Logs start_logs(const std::vector<FitPoint>& points, const Layout& layout) {
   if (layout.terms.t0) logs[next++] = std::log(0.1 * shortest);
   if (layout.terms.work1) logs[next++] = std::log(0.1 * shortest / std::max(work1, 1e-300));
   if (layout.terms.work2) logs[next++] = std::log(0.1 * shortest / std::max(work2, 1e-300));
+  if (layout.terms.norm) logs[next++] = std::log(KernelFit{}.norm - 1.0);
   return logs;
 }
 
@@ -150,6 +152,12 @@ Logs minimize(const std::vector<FitPoint>& points, const Layout& layout) {
   return logs;
 }
 
+std::vector<double> errors_of(const std::vector<double>& ratios) {
+  std::vector<double> errors;
+  for (const double ratio : ratios) errors.push_back(std::fabs(ratio - 1.0));
+  return errors;
+}
+
 }  // namespace
 
 double predicted_seconds(const KernelFit& fit, const FitPoint& point) {
@@ -158,8 +166,8 @@ double predicted_seconds(const KernelFit& fit, const FitPoint& point) {
   const double larger = std::max(memory, compute);
   const double overlapped =
       larger <= 0.0 ? 0.0
-                    : larger * std::pow(1.0 + std::pow(std::min(memory, compute) / larger, kNorm),
-                                        1.0 / kNorm);
+                    : larger * std::pow(1.0 + std::pow(std::min(memory, compute) / larger, fit.norm),
+                                        1.0 / fit.norm);
   return fit.t0_s + overlapped + fit.c1_s * point.work1 + fit.c2_s * point.work2;
 }
 
@@ -174,16 +182,34 @@ KernelFit fit_kernel(const std::vector<FitPoint>& points, const FitTerms& terms)
     for (FitPoint& point : used) point.compute_s = 0.0;
   KernelFit fit = layout.unpack(minimize(used, layout));
   std::vector<double> ratios;
-  std::vector<double> errors;
-  for (const FitPoint& point : used) {
+  for (const FitPoint& point : used)
     ratios.push_back(point.seconds / predicted_seconds(fit, point));
-    errors.push_back(std::fabs(ratios.back() - 1.0));
-  }
   fit.low = quantile(ratios, 0.1);
   fit.high = quantile(ratios, 0.9);
-  fit.median_error = median(errors);
+  fit.median_error = median(errors_of(ratios));
   fit.points = static_cast<int>(points.size());
   return fit;
+}
+
+std::optional<HeldOutErrors> held_out_errors(const std::vector<FitPoint>& points,
+                                             const FitTerms& terms) {
+  constexpr std::size_t kParts = 3;
+  if (points.size() < kParts * static_cast<std::size_t>(Layout{terms}.size())) return std::nullopt;
+  std::vector<double> ratios;
+  for (std::size_t part = 0; part < kParts; ++part) {
+    std::vector<FitPoint> seen;
+    std::vector<FitPoint> unseen;
+    for (std::size_t i = 0; i < points.size(); ++i)
+      (i % kParts == part ? unseen : seen).push_back(points[i]);
+    const KernelFit fit = fit_kernel(seen, terms);
+    for (FitPoint& point : unseen) {
+      if (!terms.compute) point.compute_s = 0.0;
+      ratios.push_back(point.seconds / predicted_seconds(fit, point));
+    }
+  }
+  const std::vector<double> errors = errors_of(ratios);
+  return HeldOutErrors{median(errors), quantile(errors, 0.9), quantile(ratios, 0.1),
+                       quantile(ratios, 0.9)};
 }
 
 }  // namespace roofcast

@@ -21,15 +21,17 @@ struct FitTerms {
   bool compute = false;
   bool work1 = false;
   bool work2 = false;
+  bool norm = false;  // else 2.5
 };
 
-/// t = t0 + pnorm_2.5(memory_s / bandwidth_share, compute_s / flops_share) + c1 work1 + c2 work2
+/// t = t0 + pnorm(memory_s / bandwidth_share, compute_s / flops_share) + c1 work1 + c2 work2
 struct KernelFit {
   double t0_s = 0.0;
   double bandwidth_share = 1.0;  // of the reference bandwidth
   double flops_share = 1.0;      // of the reference rate
   double c1_s = 0.0;
   double c2_s = 0.0;
+  double norm = 2.5;  // p of the norm: 1 adds memory and compute, infinity is the larger of them
   double low = 1.0;  // 10 % and 90 % quantiles of measured / predicted
   double high = 1.0;
   double median_error = 0.0;  // of |measured / predicted - 1|
@@ -43,5 +45,19 @@ double predicted_seconds(const KernelFit& fit, const FitPoint& point);
 /// at or above zero, by Levenberg-Marquardt on their logarithms. Throws std::invalid_argument with
 /// fewer points than terms or with a time that is not above zero.
 KernelFit fit_kernel(const std::vector<FitPoint>& points, const FitTerms& terms);
+
+/// What fits come to on points that they did not see.
+struct HeldOutErrors {
+  double median_error = 0.0;  // of |measured / predicted - 1|
+  double p90_error = 0.0;
+  double low = 1.0;  // 10 % and 90 % quantiles of measured / predicted
+  double high = 1.0;
+};
+
+/// Three fits, each on two thirds of the points and asked for the rest, so that every point is held
+/// out once. Thirds are every third point, so the order must not follow a size. Empty with fewer
+/// than three points per constant.
+std::optional<HeldOutErrors> held_out_errors(const std::vector<FitPoint>& points,
+                                             const FitTerms& terms);
 
 }  // namespace roofcast

@@ -32,9 +32,13 @@ RandomSlabs::RandomSlabs(ThreadPool& pool, std::size_t bytes_per_thread)
 }
 
 const std::byte* RandomSlabs::window(int thread, std::size_t bytes, std::size_t node) const {
+  return data(thread) + rotating_offset(bytes_, bytes, node);
+}
+
+std::size_t rotating_offset(std::size_t size, std::size_t bytes, std::size_t node) {
   const std::size_t stride = (bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
-  const std::size_t windows = std::max<std::size_t>(1, bytes_ / std::max<std::size_t>(stride, 1));
-  return data(thread) + node % windows * stride;
+  const std::size_t windows = std::max<std::size_t>(1, size / std::max<std::size_t>(stride, 1));
+  return node % windows * stride;
 }
 
 std::size_t cold_slab_bytes(int threads, std::int64_t last_level_cache_bytes) {

@@ -30,6 +30,10 @@ class RandomSlabs {
   std::vector<HugeBuffer> slabs_;
 };
 
+/// Where the `node`-th window of `bytes` starts in `size` bytes: windows begin on cache lines,
+/// follow each other and start over at the end.
+std::size_t rotating_offset(std::size_t size, std::size_t bytes, std::size_t node);
+
 /// Bytes per thread that make all slabs together at least four times the last-level cache, so that
 /// nothing is left in it when windows start over; 64 MiB at least, in multiples of 1 MiB.
 std::size_t cold_slab_bytes(int threads, std::int64_t last_level_cache_bytes);

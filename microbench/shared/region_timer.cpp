@@ -1,5 +1,7 @@
 #include "microbench/shared/region_timer.hpp"
 
+#include <time.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -11,6 +13,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double kSampleSeconds = 1e-3;
 constexpr std::size_t kMaxNodes = 4096;
+constexpr double kLeastCpuShare = 0.95;
 constexpr std::size_t kLookBytes = std::size_t{64} << 20;  // per thread
 
 /// Results go here, so that the compiler has to compute them.
@@ -33,6 +36,16 @@ double seconds_per_node(ThreadPool& pool, std::size_t first_node, std::size_t no
   return seconds / static_cast<double>(nodes);
 }
 
+double process_cpu_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+bool lacked_cpu(double cpu_seconds, double seconds, int threads, double least_share) {
+  return cpu_seconds < least_share * seconds * threads;
+}
+
 TimingSummary time_nodes(ThreadPool& pool, const NodeWork& work, const StoppingRule& rule) {
   std::size_t next = 0;
   seconds_per_node(pool, next++, 1, work);  // page tables, frequency, code
@@ -41,9 +54,12 @@ TimingSummary time_nodes(ThreadPool& pool, const NodeWork& work, const StoppingR
   const std::size_t nodes = std::clamp<std::size_t>(static_cast<std::size_t>(wanted), 1, kMaxNodes);
   return sample_until_settled(
       [&] {
+        const double before = process_cpu_seconds();
         const double seconds = seconds_per_node(pool, next, nodes, work);
+        const double used = process_cpu_seconds() - before;
         next += nodes;
-        return seconds;
+        return Timing{seconds, lacked_cpu(used, seconds * static_cast<double>(nodes), pool.size(),
+                                          kLeastCpuShare)};
       },
       rule);
 }

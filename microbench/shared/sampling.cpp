@@ -15,6 +15,9 @@ double elapsed_since(std::chrono::steady_clock::time_point start) {
 /// Timings of a machine that never holds still end at so many times the least number.
 constexpr std::size_t kMostPerWanted = 4;
 
+/// So many undisturbed timings stand for a point; with fewer the others count too.
+constexpr std::size_t kEnoughTimings = 5;
+
 double memory_work(const PairedTiming& timing) {
   return timing.seconds * timing.reference.read_bandwidth;
 }
@@ -37,14 +40,22 @@ StopReason stop_reason(const std::vector<double>& seconds, double spent_s,
   return summarize(seconds).half_width <= rule.half_width ? StopReason::settled : StopReason::go_on;
 }
 
-TimingSummary sample_until_settled(const std::function<double()>& sample,
+TimingSummary sample_until_settled(const std::function<Timing()>& sample,
                                    const StoppingRule& rule) {
   const auto start = std::chrono::steady_clock::now();
-  std::vector<double> seconds;
+  std::vector<double> all;
+  std::vector<double> quiet;
+  double spent_s = 0.0;
   do {
-    seconds.push_back(sample());
-  } while (stop_reason(seconds, elapsed_since(start), rule) == StopReason::go_on);
-  return summarize(seconds);
+    const Timing timing = sample();
+    all.push_back(timing.seconds);
+    if (!timing.disturbed) quiet.push_back(timing.seconds);
+    spent_s = elapsed_since(start);
+  } while (spent_s < rule.max_seconds && stop_reason(quiet, spent_s, rule) == StopReason::go_on);
+  const bool disturbed = quiet.size() < std::min(kEnoughTimings, all.size());
+  TimingSummary summary = summarize(disturbed ? all : quiet);
+  summary.disturbed = disturbed;
+  return summary;
 }
 
 bool reference_moved(const Reference& before, const Reference& after, double limit) {
@@ -60,7 +71,7 @@ SteadyTiming time_steadily(const std::function<Reference()>& look,
     result.timing = point();
     const Reference after = look();
     result.reference = mean(before, after);
-    result.steady = !reference_moved(before, after, rule.limit);
+    result.steady = !result.timing.disturbed && !reference_moved(before, after, rule.limit);
     if (result.steady || result.redone >= rule.max_retries) return result;
     ++result.redone;
     before = after;
@@ -89,11 +100,10 @@ std::vector<PairedTiming> time_in_pairs(const std::function<Reference()>& look,
 }
 
 std::vector<std::size_t> usable_timings(const std::vector<PairedTiming>& timings) {
-  constexpr std::size_t kEnough = 5;
   std::vector<std::size_t> steady;
   for (std::size_t i = 0; i < timings.size(); ++i)
     if (timings[i].steady) steady.push_back(i);
-  if (steady.size() >= kEnough) return steady;
+  if (steady.size() >= kEnoughTimings) return steady;
   std::vector<std::size_t> all(timings.size());
   std::iota(all.begin(), all.end(), std::size_t{0});
   return all;

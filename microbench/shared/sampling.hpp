@@ -21,8 +21,15 @@ enum class StopReason { go_on, settled, out_of_time };
 StopReason stop_reason(const std::vector<double>& seconds, double spent_s,
                        const StoppingRule& rule);
 
-/// Calls `sample`, which returns the seconds of one timing, until the rule says stop.
-TimingSummary sample_until_settled(const std::function<double()>& sample, const StoppingRule& rule);
+/// One timing, and whether other work took the CPUs away meanwhile.
+struct Timing {
+  double seconds = 0.0;
+  bool disturbed = false;
+};
+
+/// Calls `sample` until the rule says stop. Disturbed timings count only when fewer than five
+/// others are left.
+TimingSummary sample_until_settled(const std::function<Timing()>& sample, const StoppingRule& rule);
 
 /// How fast the machine itself is at one moment, from short runs that every point is compared to.
 struct Reference {
@@ -49,12 +56,6 @@ struct SteadyTiming {
 /// Times a point between two looks at the machine, and again while they differ.
 SteadyTiming time_steadily(const std::function<Reference()>& look,
                            const std::function<TimingSummary()>& point, const DriftRule& rule);
-
-/// One timing, and whether other work took the CPUs away meanwhile.
-struct Timing {
-  double seconds = 0.0;
-  bool disturbed = false;
-};
 
 /// One timing between two looks at the machine.
 struct PairedTiming {

@@ -31,6 +31,7 @@ struct TimingSummary {
   double p95_s = 0.0;
   double half_width = 0.0;  // of the median's interval, relative to the median
   int samples = 0;
+  bool disturbed = false;  // other work took the CPUs away during most samples
 };
 
 /// Throws std::invalid_argument without samples.

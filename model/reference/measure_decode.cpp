@@ -1,7 +1,6 @@
 #include "model/reference/measure_decode.hpp"
 
 #include <fmt/format.h>
-#include <time.h>
 
 #include <algorithm>
 
@@ -17,21 +16,13 @@ struct StepSamples {
   std::vector<std::vector<double>> operators;  // by step
 };
 
-/// CPU time of all threads of this process so far.
-double cpu_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
-/// Threads of a step compute or spin: what they lack of CPU time went to other programs.
 Timing time_step(DecodeEngine& engine, double least_cpu_share) {
   engine.rewind();
-  const double before = cpu_seconds();
+  const double before = process_cpu_seconds();
   engine.step();
-  const double used = cpu_seconds() - before;
+  const double used = process_cpu_seconds() - before;
   const double seconds = engine.recorder().step_seconds();
-  return {seconds, used < least_cpu_share * seconds * engine.pool().size()};
+  return {seconds, lacked_cpu(used, seconds, engine.pool().size(), least_cpu_share)};
 }
 
 StepSamples sample_steps(DecodeEngine& engine, const std::function<Reference()>& look,
@@ -94,9 +85,16 @@ StepMeasurement measure_point(DecodeEngine& engine, const std::function<Referenc
 
 }  // namespace
 
+std::vector<DecodePoint> decode_points(const std::vector<std::int64_t>& batches,
+                                       const std::vector<std::int64_t>& contexts) {
+  std::vector<DecodePoint> points;
+  for (const std::int64_t context : contexts)
+    for (const std::int64_t batch : batches) points.push_back({batch, context});
+  return points;
+}
+
 std::vector<StepMeasurement> measure_decode(const ArchitectureSpec& spec,
-                                            const std::vector<std::int64_t>& batches,
-                                            const std::vector<std::int64_t>& contexts,
+                                            const std::vector<DecodePoint>& points,
                                             const MeasureOptions& options,
                                             const MeasureProgress& progress) {
   if (progress) progress("filling weights", 0.0);
@@ -105,18 +103,15 @@ std::vector<StepMeasurement> measure_decode(const ArchitectureSpec& spec,
   const RandomSlabs slabs(engine.pool(), cold_slab_bytes(engine.pool().size(), cache));
   const Kernels& kernels = kernels_for(engine.isa());
   const auto look = [&] { return look_at_machine(engine.pool(), kernels, slabs); };
-  const auto total = static_cast<double>(batches.size() * contexts.size());
   std::vector<StepMeasurement> measurements;
-  for (const std::int64_t context : contexts) {
-    for (const std::int64_t batch : batches) {
-      if (progress)
-        progress(fmt::format("batch {} context {}", batch, context),
-                 static_cast<double>(measurements.size()) / total);
-      engine.start(batch, context, 1);
-      measurements.push_back(measure_point(engine, look, options));
-      measurements.back().batch = batch;
-      measurements.back().context = context;
-    }
+  for (const DecodePoint& point : points) {
+    if (progress)
+      progress(fmt::format("batch {} context {}", point.batch, point.context),
+               static_cast<double>(measurements.size()) / static_cast<double>(points.size()));
+    engine.start(point.batch, point.context, 1);
+    measurements.push_back(measure_point(engine, look, options));
+    measurements.back().batch = point.batch;
+    measurements.back().context = point.context;
   }
   return measurements;
 }

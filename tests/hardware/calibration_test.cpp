@@ -30,6 +30,8 @@ Calibration example() {
   read.t0 = Seconds{2.1e-6};
   read.low = 0.97;
   read.high = 1.05;
+  read.held_out = 0.0125;
+  read.held_out_p90 = 0.04;
   read.points = 12;
   read.min_bytes = Bytes{16e6};
   read.max_bytes = Bytes{2e9};
@@ -37,6 +39,7 @@ Calibration example() {
   gemm.name = "gemm_bf16";
   gemm.bandwidth = BytesPerSecond{29.8e9};
   gemm.flops = FlopsPerSecond{150e9};
+  gemm.norm = 1.75;
   gemm.c_k = Seconds{0.0};
   gemm.t0_graph = Seconds{1.0 / 3.0};
   CalibratedPrimitive attention;
@@ -45,7 +48,14 @@ Calibration example() {
   attention.c2 = Seconds{4e-8};
   attention.c_mla = Seconds{3e-6};
   attention.io_bandwidth = BytesPerSecond{1e9};
-  calibration.primitives = {read, gemm, attention};
+  CalibratedPrimitive copy;
+  copy.name = "copy_streaming";
+  copy.bandwidth = BytesPerSecond{27e9};
+  CalibratedPrimitive fork_join;
+  fork_join.name = "fork_join";
+  fork_join.t0 = Seconds{12e-6};
+  calibration.primitives = {read, gemm, attention, copy, fork_join};
+  calibration.thread_reads = {{0, 1, {20e9}}, {0, 2, {31e9}}};
   calibration.reference = ReferenceRates{.read = {31e9}, .dot = {430e9}};
   calibration.cache_read = CacheRead{.size = {33554432.0}, .bandwidth = {90e9}};
   calibration.all_reduce = AllReduceConstants{

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <cstring>
 #include <stdexcept>
 
 #include "microbench/cpu_attention/cpu_attention.hpp"
@@ -9,6 +10,7 @@
 #include "microbench/cpu_mla/cpu_mla.hpp"
 #include "microbench/cpu_moe/cpu_moe.hpp"
 #include "microbench/cpu_read/cpu_read.hpp"
+#include "microbench/cpu_write/cpu_write.hpp"
 
 namespace roofcast {
 namespace {
@@ -59,6 +61,41 @@ TEST_CASE("every CPU benchmark runs, and counts bytes and FLOPs as the model's o
   const Reference reference = environment.look();
   CHECK(reference.read_bandwidth > 1e6);
   CHECK(reference.dot_rate > 1e6);
+}
+
+TEST_CASE("stores count what they move: a copy both ways, no fetched lines") {
+  CpuEnvironment environment(2, std::nullopt, 0);
+  for (const CpuBench& bench :
+       {write_bench(environment, 1 << 20), streaming_write_bench(environment, 1 << 20),
+        copy_bench(environment, 1 << 20), streaming_copy_bench(environment, 1 << 20)}) {
+    CAPTURE(bench.benchmark);
+    CHECK(bench.bytes == 1048576.0);
+    CHECK(time_nodes(environment.pool, bench.work, kBrief).median_s > 0.0);
+  }
+}
+
+TEST_CASE("a copy arrives") {
+  CpuEnvironment environment(1, std::nullopt, 0);
+  for (const CpuBench& bench :
+       {copy_bench(environment, 8192), streaming_copy_bench(environment, 8192)}) {
+    CAPTURE(bench.benchmark);
+    // 8192 bytes are 4096 read and 4096 written; node 3 is the fourth such window.
+    environment.pool.run([&](int thread) { bench.work(thread, 3); });
+    CHECK(std::memcmp(environment.slabs.window(0, 4096, 3), environment.targets.window(0, 4096, 3),
+                      4096) == 0);
+    std::memset(environment.targets.window(0, 4096, 3), 0, 4096);
+  }
+}
+
+TEST_CASE("a read by some threads counts their bytes, and the others leave theirs alone") {
+  CpuEnvironment environment(2, std::nullopt, 0);
+  const CpuBench one = thread_read_bench(environment, 1 << 20, {0, 1});
+  CHECK(one.threads == 1);
+  CHECK(one.bytes == 1048576.0);
+  CHECK(time_nodes(environment.pool, one.work, kBrief).median_s > 0.0);
+  std::int64_t threads = 0;
+  for (const Range& node : threads_by_node(environment)) threads += node.size();
+  CHECK(threads == 2);
 }
 
 TEST_CASE("shapes beyond the benchmark's memory are refused") {

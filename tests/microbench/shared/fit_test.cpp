@@ -69,6 +69,30 @@ TEST_CASE("compute and per-head terms are told apart from bytes") {
   CHECK(fit.c2_s == relative(5e-8).epsilon(0.05));
 }
 
+TEST_CASE("how far memory and compute overlap is told from points around the ridge") {
+  for (const double norm : {1.2, 1.8, 4.0}) {
+    const KernelFit truth{.t0_s = 1e-6, .bandwidth_share = 0.9, .flops_share = 0.7, .norm = norm};
+    std::vector<FitPoint> points;
+    for (const double memory_s : {1e-4, 1e-3}) {
+      for (double intensity = 0.05; intensity < 10.0; intensity *= 1.5) {
+        FitPoint p{.memory_s = memory_s, .compute_s = memory_s * intensity};
+        p.seconds = predicted_seconds(truth, p);
+        points.push_back(p);
+      }
+    }
+    const KernelFit fit = fit_kernel(points, {.compute = true, .norm = true});
+    CHECK(fit.norm == relative(norm).epsilon(0.02));
+    CHECK(fit.bandwidth_share == relative(0.9).epsilon(0.005));
+    CHECK(fit.flops_share == relative(0.7).epsilon(0.005));
+    // With the exponent held at 2.5 the same points leave residuals.
+    CHECK(fit_kernel(points, {.compute = true}).median_error > fit.median_error);
+  }
+}
+
+TEST_CASE("a norm of 1 adds memory and compute") {
+  CHECK(predicted_seconds({.norm = 1.0}, {.memory_s = 1.0, .compute_s = 0.5}) == relative(1.5));
+}
+
 TEST_CASE("noise and a tenth of outliers move the constants by less than the noise") {
   std::mt19937 engine(3);
   std::normal_distribution<double> noise(0.0, 0.02);
@@ -82,6 +106,35 @@ TEST_CASE("noise and a tenth of outliers move the constants by less than the noi
   CHECK(fit.bandwidth_share == relative(0.95).epsilon(0.02));
   CHECK(fit.t0_s == relative(4e-6).epsilon(0.1));
   CHECK(fit.median_error < 0.03);
+}
+
+TEST_CASE("held-out errors are those of points that the fit did not see") {
+  // Every third point takes a tenth longer than the law of the others: fits on two of the thirds
+  // that hold it are pulled, and the fit without it misses it by a tenth of the measured time.
+  std::vector<FitPoint> points;
+  for (int i = 0; i < 30; ++i) {
+    const double memory_s = 1e-4 * std::pow(1.3, (7 * i) % 30);
+    points.push_back({.seconds = memory_s * (i % 3 == 2 ? 1.1 : 1.0), .memory_s = memory_s});
+  }
+  const auto errors = held_out_errors(points, {.t0 = false});
+  REQUIRE(errors);
+  CHECK(errors->high == relative(1.1).epsilon(1e-3));
+  CHECK(errors->p90_error == relative(0.1).epsilon(1e-2));
+  CHECK(errors->median_error < 0.06);
+  CHECK(errors->low < 1.0);
+}
+
+TEST_CASE("an exact law has no held-out error, and too few points have none to show") {
+  std::vector<FitPoint> points;
+  for (int i = 0; i < 6; ++i) {
+    const double memory_s = 1e-5 * std::pow(4.0, i);
+    points.push_back({.seconds = 1e-6 + memory_s / 0.9, .memory_s = memory_s});
+  }
+  const auto errors = held_out_errors(points, {});
+  REQUIRE(errors);
+  CHECK(errors->p90_error < 1e-3);
+  points.pop_back();
+  CHECK_FALSE(held_out_errors(points, {}));
 }
 
 TEST_CASE("a term that the data do not have goes to nothing, never below") {

@@ -30,10 +30,32 @@ TEST_CASE("one very slow sample is enough to run out of time, none is not") {
 
 TEST_CASE("sampling returns the summary of what it sampled") {
   double next = 0.0;
-  const TimingSummary summary = sample_until_settled(
-      [&] { return next += 1.0; }, {.min_samples = 21, .half_width = 1.0, .max_seconds = 1e9});
+  const TimingSummary summary =
+      sample_until_settled([&] { return Timing{next += 1.0}; },
+                           {.min_samples = 21, .half_width = 1.0, .max_seconds = 1e9});
   CHECK(summary.samples == 21);
   CHECK(summary.median_s == relative(11.0));
+}
+
+TEST_CASE("disturbed timings are left out, unless there are hardly any others") {
+  const StoppingRule rule{.min_samples = 10, .half_width = 1.0, .max_seconds = 1e9};
+  int next = 0;
+  const TimingSummary summary = sample_until_settled(
+      [&] {
+        const bool disturbed = next++ % 3 == 0;
+        return Timing{disturbed ? 9.0 : 1.0, disturbed};
+      },
+      rule);
+  CHECK(summary.samples == 10);
+  CHECK(summary.p95_s == 1.0);
+  CHECK_FALSE(summary.disturbed);
+  const TimingSummary only_disturbed = sample_until_settled(
+      [&] {
+        return Timing{2.0, true};
+      },
+      {.min_samples = 10, .half_width = 1.0, .max_seconds = 0.0});
+  CHECK(only_disturbed.median_s == 2.0);
+  CHECK(only_disturbed.disturbed);
 }
 
 TEST_CASE("either rate moving beyond the limit is a change of the machine") {
