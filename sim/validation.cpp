@@ -18,6 +18,17 @@ double percentile90(std::vector<double> values) {
   return values[(values.size() * 9 + 9) / 10 - 1];
 }
 
+bool any_group_above(const std::vector<ValidationPoint>& steps, double limit) {
+  for (std::string ValidationPoint::*const member :
+       {&ValidationPoint::kind, &ValidationPoint::format}) {
+    for (const std::string& value : values_of(steps, member)) {
+      const ErrorSummary group = summarize(points_with(steps, member, value));
+      if (group.n >= kLeastGroup && group.median_abs_error > limit) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 ErrorSummary summarize(const std::vector<ValidationPoint>& points) {
@@ -37,11 +48,16 @@ ErrorSummary summarize(const std::vector<ValidationPoint>& points) {
           .coverage80 = static_cast<double>(inside) / static_cast<double>(points.size())};
 }
 
-Verdict judge(const ErrorSummary& steps, const Drift& drift, std::optional<double> max_error) {
+Verdict judge(const std::vector<ValidationPoint>& steps, const Drift& drift,
+              const ErrorLimits& limits) {
   if (static_cast<double>(drift.unsteady) > kMaxUnsteady * static_cast<double>(drift.points))
     return Verdict::too_noisy;
-  if (!max_error) return Verdict::not_judged;
-  return steps.median_abs_error > *max_error ? Verdict::above_error : Verdict::ok;
+  if (!limits.any()) return Verdict::not_judged;
+  const ErrorSummary all = summarize(steps);
+  const bool above = (limits.median && all.median_abs_error > *limits.median) ||
+                     (limits.p90 && all.p90_abs_error > *limits.p90) ||
+                     (limits.p90 && any_group_above(steps, *limits.p90));
+  return above ? Verdict::above_error : Verdict::ok;
 }
 
 std::vector<ValidationPoint> points_with(const std::vector<ValidationPoint>& points,

@@ -7,12 +7,15 @@
 
 namespace roofcast {
 
-/// One measured time beside its prediction. `operator_name` is "step" for a whole decode step.
+/// `operator_name` of a whole decode step.
+inline constexpr const char* kWholeStep = "step";
+
+/// One measured time beside its prediction.
 struct ValidationPoint {
   std::string case_name;      // "qwen3-0.6b batch 4 context 1024"
-  std::string operator_name;  // "step", or an operator's name
-  std::string kind;           // attention kinds of the model
-  std::string format;         // of the weights
+  std::string operator_name;  // kWholeStep, or an operator's name
+  std::string kind;           // attention kinds of the model, and "moe"
+  std::string format;         // of the weights, and of the cache where it is another
   std::int64_t batch = 1;
   double measured_s = 0.0;  // median
   double predicted_s = 0.0;
@@ -51,8 +54,19 @@ inline constexpr double kMaxUnsteady = 1.0 / 3.0;
 
 enum class Verdict { ok, above_error, too_noisy, not_judged };
 
-/// `max_error` bounds the median absolute error of whole steps; without it errors are not judged.
-Verdict judge(const ErrorSummary& steps, const Drift& drift, std::optional<double> max_error);
+/// Bounds of the absolute error of whole steps; those that are absent are not judged.
+struct ErrorLimits {
+  std::optional<double> median = {};
+  std::optional<double> p90 = {};
+  bool any() const { return median || p90; }
+};
+
+/// Judges whole steps: all together by both limits, and each kind and each format of at least
+/// kLeastGroup steps by its median against the limit of p90. A model that is wrong for one kind is
+/// off in half of its steps and more, which all kinds together can hide.
+Verdict judge(const std::vector<ValidationPoint>& steps, const Drift& drift,
+              const ErrorLimits& limits);
+inline constexpr std::size_t kLeastGroup = 4;
 
 /// The points whose `member` is `value`.
 std::vector<ValidationPoint> points_with(const std::vector<ValidationPoint>& points,

@@ -43,12 +43,21 @@ struct StepMeasurement {
 /// Told of each point before it is measured, and how much is done (0 .. 1).
 using MeasureProgress = std::function<void(std::string_view what, double done)>;
 
-/// Measures decode steps of `spec` at every batch x context, contexts outermost. Every step of a
-/// point starts from the same context. Each step stands between two looks at the machine and does
+/// Sequences that decode together, and the tokens already in each cache.
+struct DecodePoint {
+  std::int64_t batch = 1;
+  std::int64_t context = 0;
+};
+
+/// Every batch x context, contexts outermost.
+std::vector<DecodePoint> decode_points(const std::vector<std::int64_t>& batches,
+                                       const std::vector<std::int64_t>& contexts);
+
+/// Measures decode steps of `spec` at each point. Every step of a point starts from the same
+/// context. Each step stands between two looks at the machine and does
 /// not count when they differ, unless few others do. Throws what DecodeEngine throws.
 std::vector<StepMeasurement> measure_decode(const ArchitectureSpec& spec,
-                                            const std::vector<std::int64_t>& batches,
-                                            const std::vector<std::int64_t>& contexts,
+                                            const std::vector<DecodePoint>& points,
                                             const MeasureOptions& options,
                                             const MeasureProgress& progress);
 

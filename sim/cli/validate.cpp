@@ -1,36 +1,54 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <string>
 
 #include "model/base/error.hpp"
-#include "model/operators/decode_step.hpp"
 #include "model/reference/cpu/topology.hpp"
 #include "model/reference/measure_decode.hpp"
 #include "sim/cli/command.hpp"
 #include "sim/cli/command_line.hpp"
 #include "sim/cli/inputs.hpp"
 #include "sim/cli/output.hpp"
+#include "sim/compare_step.hpp"
 #include "sim/make_cost_model.hpp"
 #include "sim/reference_state.hpp"
 #include "sim/report/prediction_report.hpp"
 #include "sim/report/validation_report.hpp"
-#include "sim/step_estimate.hpp"
+#include "sim/validation_grid.hpp"
 
 namespace roofcast {
 namespace {
 
+constexpr double kGridMedianError = 0.05;
+constexpr double kGridP90Error = 0.10;
+/// Measuring of all the grid's steps together, without filling weights and caches.
+constexpr double kGridSeconds = 300.0;
+constexpr double kShortestPoint = 0.5;
+constexpr double kLongestPoint = 5.0;
+/// Of the memory that is free, the share that a case may take.
+constexpr double kMemoryShare = 0.9;
+
 std::vector<OptionRow> validate_options() {
   std::vector<OptionRow> rows = {
       {"device", "DEVICE", "where to measure: cpu", "cpu"},
-      {"model", "LIST", "models whose decode step is measured, with random weights"},
       {"hardware", "FILE", "the calibrated YAML of this machine, as `calibrate` wrote it"},
-      {"contexts", "LIST", "tokens already in each cache", "128,1024,4096"},
-      {"batches", "LIST", "sequences that decode together", "1,4"},
+      {"grid", "", "measures the validation cases; so without --model"},
+      {"cases", "LIST", "these validation cases only"},
+      {"model", "LIST", "measures these models instead, with random weights"},
+      {"contexts", "LIST", "with --model: tokens already in each cache; 128,1024,4096 by default"},
+      {"batches", "LIST", "with --model: sequences that decode together; 1,4 by default"},
       {"kv-format", "FORMAT", "format of the KV cache, or K/V for one each: bf16, fp8 or int8"},
       {"kv-page-tokens", "N", "pages of N tokens in random order instead of contiguous caches"},
       {"layers", "N", "measures the first N layers only, for models larger than memory"},
       {"threads", "N", "threads; those of the calibration by default"},
-      {"max-error", "X", "exit code 1 when the median error of steps is above X (0.1: 10 %)"},
+      {"max-error", "X",
+       "exit code 1 when the median error of steps is above X; for the "
+       "validation cases 0.05 (5 %) by default"},
+      {"max-p90", "X",
+       "the same for the 90th percentile, 0.1 by default, and for the median of "
+       "each kind and format"},
       {"force", "", "takes a calibration of another machine"}};
   for (OptionRow& row : output_options()) rows.push_back(std::move(row));
   return rows;
@@ -57,8 +75,7 @@ ArchitectureSpec first_layers(ArchitectureSpec spec, std::int64_t layers) {
 }
 
 /// The model as the command line has it measured; what differs from its file is in its name.
-ArchitectureSpec measured_model(const std::string& name, const Options& options) {
-  ArchitectureSpec spec = load_model(name, {}).spec;
+ArchitectureSpec measured_model(ArchitectureSpec spec, const Options& options) {
   if (options.has("layers"))
     spec = first_layers(std::move(spec), options.integer("layers", 1, 1'000'000));
   if (options.has("kv-format")) {
@@ -68,26 +85,6 @@ ArchitectureSpec measured_model(const std::string& name, const Options& options)
   if (const std::int64_t tokens = page_tokens(options); tokens > 0)
     spec.name += fmt::format(" (pages of {})", tokens);
   return spec;
-}
-
-std::string kinds_text(const ArchitectureSpec& spec) {
-  std::string text;
-  for (const LayerClass& layer : spec.classes) {
-    const std::string kind(
-        kind_name(spec.mixers[static_cast<std::size_t>(layer.layer.mixer)].kind));
-    if (text.find(kind) == std::string::npos) text += (text.empty() ? "" : "+") + kind;
-  }
-  return text;
-}
-
-/// The format of the weights, and those of the cache where they are others.
-std::string format_text(const ArchitectureSpec& spec) {
-  const Formats& formats = spec.formats;
-  std::string text(formats[Component::attention].format.name());
-  if (formats[Component::k] == formats[Component::attention] &&
-      formats[Component::v] == formats[Component::attention])
-    return text;
-  return fmt::format("{}, KV {}", text, kv_format_text(spec));
 }
 
 /// Refuses machines without a calibration, and calibrations of another machine.
@@ -106,52 +103,106 @@ void check_machine(const HardwareInput& hardware, const Options& options) {
                     in_quotes(here), in_quotes(there.device))));
 }
 
-/// Points of one measured step: the whole step, then its operators.
-void append_points(const ArchitectureSpec& spec, const StepMeasurement& measured,
-                   const HardwareInput& hardware, const EngineProfile& engine,
-                   std::vector<ValidationPoint>& points) {
-  const Machine machine = at_reference(
-      hardware.machine, {.read = measured.reference_read, .dot = measured.reference_dot});
-  const CostModel model = make_cost_model(machine, engine);
-  const OperatorList operators =
-      decode_step(spec, {.sequences = static_cast<double>(measured.batch),
-                         .context = static_cast<double>(measured.context),
-                         .experts_hit = measured.experts_hit});
-  const StepEstimate step = estimate_step(operators, model);
-  ValidationPoint point;
-  point.case_name =
-      fmt::format("{} batch {} context {}", spec.name, measured.batch, measured.context);
-  point.operator_name = "step";
-  point.kind = kinds_text(spec);
-  point.format = format_text(spec);
-  point.batch = measured.batch;
-  point.measured_s = measured.step.median_s;
-  point.predicted_s = step.seconds;
-  point.low_s = step.low_s;
-  point.high_s = step.high_s;
-  point.reference_read = measured.reference_read.value;
-  points.push_back(point);
-  const double working_set = step.work.bytes.memory().value;
-  for (std::size_t i = 0; i < operators.size() && i < measured.operators.size(); ++i) {
-    const Operator& op = operators[i];
-    point.operator_name = std::string(op.name);
-    point.measured_s = measured.operators[i].seconds.value;
-    const OperatorCost cost = cost_operator(op, model, working_set);
-    point.predicted_s = cost.seconds * op.count;
-    point.low_s = point.predicted_s * cost.low;
-    point.high_s = point.predicted_s * cost.high;
-    points.push_back(point);
+/// A model and the steps of it that are measured.
+struct Case {
+  ArchitectureSpec spec;
+  std::vector<DecodePoint> points;
+};
+
+std::vector<std::string> grid_names() {
+  std::vector<std::string> names;
+  for (const GridCase& row : validation_grid()) names.emplace_back(row.name);
+  return names;
+}
+
+std::vector<Case> grid_cases(const Options& options) {
+  for (const char* const name : {"model", "contexts", "batches"})
+    if (options.has(name))
+      throw UsageError(
+          fmt::format("--{}: the validation cases have their own models and steps", name));
+  const std::vector<std::string> known = grid_names();
+  const std::vector<std::string> wanted = options.has("cases") ? options.names("cases") : known;
+  std::vector<Case> cases;
+  for (const std::string& name : wanted) {
+    const auto found = std::find(known.begin(), known.end(), name);
+    if (found == known.end())
+      throw UsageError(fmt::format("--cases: expected some of {}, got {}{}", list_of(known),
+                                   in_quotes(name), did_you_mean(name, known)));
+    const GridCase& row = validation_grid()[static_cast<std::size_t>(found - known.begin())];
+    Case one{grid_spec(row), {}};
+    for (const GridPoint& point : row.points) one.points.push_back({point.batch, point.context});
+    cases.push_back(std::move(one));
+  }
+  return cases;
+}
+
+std::vector<Case> model_cases(const Options& options) {
+  Options lists = options;
+  lists.values.try_emplace("batches", std::vector<std::string>{"1,4"});
+  lists.values.try_emplace("contexts", std::vector<std::string>{"128,1024,4096"});
+  const std::vector<DecodePoint> points = decode_points(
+      lists.integers("batches", 1, kMaxBatch), lists.integers("contexts", 0, kLargestContext));
+  std::vector<Case> cases;
+  for (const std::string& name : options.names("model"))
+    cases.push_back({load_model(name, {}).spec, points});
+  return cases;
+}
+
+bool on_grid(const Options& options) {
+  return options.has("grid") || options.has("cases") || !options.has("model");
+}
+
+std::vector<Case> make_cases(const Options& options) {
+  std::vector<Case> cases = on_grid(options) ? grid_cases(options) : model_cases(options);
+  for (Case& one : cases) one.spec = measured_model(std::move(one.spec), options);
+  return cases;
+}
+
+/// Refuses before anything is measured what would run out of memory after minutes.
+void check_memory(const std::vector<Case>& cases) {
+  const auto available = static_cast<double>(available_memory_bytes());
+  for (const Case& one : cases) {
+    std::vector<GridPoint> points;
+    for (const DecodePoint& point : one.points) points.push_back({point.batch, point.context});
+    const GridMemory need = grid_memory(one.spec, points);
+    if (available > 0.0 && need.total() > kMemoryShare * available)
+      throw IoError(
+          fmt::format("{} needs {:.3g} GB of weights and {:.3g} GB of cache, and {:.3g} "
+                      "GB of memory are free; --layers and shorter --contexts take less",
+                      one.spec.name, need.weights / 1e9, need.cache / 1e9, available / 1e9));
   }
 }
 
+MeasuredStep measured_step(const StepMeasurement& m) {
+  MeasuredStep step{.batch = m.batch,
+                    .context = m.context,
+                    .seconds = m.step.median_s,
+                    .operator_seconds = {},
+                    .experts_hit = m.experts_hit,
+                    .reference = {.read = m.reference_read, .dot = m.reference_dot}};
+  for (const OperatorMeasurement& op : m.operators)
+    step.operator_seconds.push_back(op.seconds.value);
+  return step;
+}
+
+void append_points(const ArchitectureSpec& spec, const MeasuredStep& measured,
+                   const HardwareInput& hardware, const EngineProfile& engine,
+                   std::vector<ValidationPoint>& points) {
+  const CostModel model =
+      make_cost_model(at_reference(hardware.machine, measured.reference), engine);
+  const std::vector<ValidationPoint> step =
+      compare_step(spec, measured, operators_of(spec, measured), model);
+  points.insert(points.end(), step.begin(), step.end());
+}
+
 /// Warnings about kernels of the models that the calibration lacks.
-std::vector<std::string> unmeasured_of(const std::vector<ArchitectureSpec>& specs,
+std::vector<std::string> unmeasured_of(const std::vector<Case>& cases,
                                        const HardwareInput& hardware) {
   const CostModel model = make_cost_model(hardware.machine, load_engine("reference", {}).profile);
   std::vector<std::string> warnings;
-  for (const ArchitectureSpec& spec : specs)
-    for (const std::string& text : unmeasured_warnings(unmeasured_primitives(spec, {}, model)))
-      warnings.push_back(fmt::format("{}: {}", spec.name, text));
+  for (const Case& one : cases)
+    for (const std::string& text : unmeasured_warnings(unmeasured_primitives(one.spec, {}, model)))
+      warnings.push_back(fmt::format("{}: {}", one.spec.name, text));
   return warnings;
 }
 
@@ -163,58 +214,76 @@ void note_drift(const StepMeasurement& measured, Drift& drift) {
   drift.unsteady += measured.steady ? 0 : 1;
 }
 
-ValidationResult measure_all(const Options& options, const std::vector<ArchitectureSpec>& specs,
-                             const HardwareInput& hardware, Console& console) {
-  const EngineInput engine = load_engine("reference", {});
+MeasureOptions measure_options(const Options& options, const Calibration& calibration) {
   MeasureOptions request;
-  const Calibration& calibration = *hardware.machine.calibration;
   request.engine.threads = options.has("threads")
                                ? static_cast<int>(options.integer("threads", 1, 4096))
                                : static_cast<int>(calibration.provenance.threads);
   request.engine.kv.page_tokens = page_tokens(options);
-  const auto batches = options.integers("batches", 1, kMaxBatch);
-  const auto contexts = options.integers("contexts", 0, kLargestContext);
+  return request;
+}
+
+ValidationResult measure_all(const std::vector<Case>& cases, MeasureOptions request, bool grid,
+                             const HardwareInput& hardware, Console& console) {
+  const EngineInput engine = load_engine("reference", {});
+  const Calibration& calibration = *hardware.machine.calibration;
   ValidationResult result;
   if (calibration.reference) result.drift.calibrated = calibration.reference->read.value;
   ProgressLine line(console.err, progress_screen(console));
-  for (const ArchitectureSpec& spec : specs) {
-    const auto progress = [&](std::string_view what, double done) {
+  std::size_t all = 0;
+  for (const Case& one : cases) all += one.points.size();
+  std::size_t done = 0;
+  const auto start = std::chrono::steady_clock::now();
+  for (const Case& one : cases) {
+    const auto mine = static_cast<double>(one.points.size());
+    const auto progress = [&](std::string_view what, double share) {
+      const double part = (static_cast<double>(done) + share * mine) / static_cast<double>(all);
       line.update([&](double seconds) {
-        return share_text(fmt::format("{} {}", spec.name, what), done, seconds);
+        return share_text(fmt::format("{} {}", one.spec.name, what), part, seconds);
       });
     };
-    for (const StepMeasurement& measured :
-         measure_decode(spec, batches, contexts, request, progress)) {
-      note_drift(measured, result.drift);
-      append_points(spec, measured, hardware, engine.profile, result.points);
+    if (grid) {
+      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+      request.stopping.max_seconds =
+          std::clamp((kGridSeconds - spent.count()) / static_cast<double>(all - done),
+                     kShortestPoint, kLongestPoint);
     }
+    for (const StepMeasurement& measured :
+         measure_decode(one.spec, one.points, request, progress)) {
+      note_drift(measured, result.drift);
+      append_points(one.spec, measured_step(measured), hardware, engine.profile, result.points);
+    }
+    done += one.points.size();
   }
   return result;
+}
+
+ErrorLimits error_limits(const Options& options) {
+  ErrorLimits limits;
+  if (on_grid(options)) limits = {.median = kGridMedianError, .p90 = kGridP90Error};
+  if (options.has("max-error")) limits.median = options.number("max-error", 0.0, 10.0);
+  if (options.has("max-p90")) limits.p90 = options.number("max-p90", 0.0, 10.0);
+  return limits;
 }
 
 int run_validate(const Options& options, Console& console) {
   options.choice("device", {"cpu"});
   output_format(options);
-  const std::optional<double> max_error =
-      options.has("max-error") ? std::optional(options.number("max-error", 0.0, 10.0))
-                               : std::nullopt;
-  options.integers("batches", 1, kMaxBatch);
-  options.integers("contexts", 0, kLargestContext);
+  const ErrorLimits limits = error_limits(options);
+  const std::vector<Case> cases = make_cases(options);
   const HardwareInput hardware = load_hardware_input(options.text("hardware"), {});
   check_machine(hardware, options);
-  std::vector<ArchitectureSpec> specs;
-  for (const std::string& name : options.names("model"))
-    specs.push_back(measured_model(name, options));
-  for (const std::string& text : unmeasured_of(specs, hardware)) warn(console, text);
+  check_memory(cases);
+  for (const std::string& text : unmeasured_of(cases, hardware)) warn(console, text);
+  const MeasureOptions request = measure_options(options, *hardware.machine.calibration);
   Output output(options, console);
-  ValidationResult result = measure_all(options, specs, hardware, console);
-  result.verdict =
-      judge(summarize(points_with(result.points, &ValidationPoint::operator_name, "step")),
-            result.drift, max_error);
+  ValidationResult result = measure_all(cases, request, on_grid(options), hardware, console);
+  result.verdict = judge(points_with(result.points, &ValidationPoint::operator_name, kWholeStep),
+                         result.drift, limits);
   write_report(validation_report(result), options, output, console);
   if (result.verdict == Verdict::above_error) return kExitNo;
-  // Without --max-error the figures were asked for, not a verdict.
-  return max_error && result.verdict == Verdict::too_noisy ? kExitIo : kExitOk;
+  // Without a limit the figures were asked for, not a verdict.
+  return limits.any() && result.verdict == Verdict::too_noisy ? kExitIo : kExitOk;
 }
 
 }  // namespace
@@ -223,7 +292,7 @@ Command validate_command() {
   return {"validate",
           "measures decode steps on this machine beside their predictions",
           "",
-          "roofcast validate --device cpu --model qwen3-0.6b --hardware cpu.yaml",
+          "roofcast validate --device cpu --hardware cpu.yaml",
           validate_options,
           run_validate};
 }

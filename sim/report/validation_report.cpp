@@ -9,7 +9,7 @@ using K = ValueKind;
 constexpr Audience kScripts = Audience::scripts;
 
 std::vector<ValidationPoint> steps_of(const std::vector<ValidationPoint>& points) {
-  return points_with(points, &ValidationPoint::operator_name, "step");
+  return points_with(points, &ValidationPoint::operator_name, kWholeStep);
 }
 
 Table point_table(const std::vector<ValidationPoint>& points) {
@@ -60,7 +60,7 @@ Table operator_table(const std::vector<ValidationPoint>& points) {
                           {"predicted", "predicted", K::duration},
                           {"error", "error of the time", K::signed_ratio}}};
   for (const ValidationPoint& p : points)
-    if (p.operator_name != "step" && p.case_name == points.front().case_name)
+    if (p.operator_name != kWholeStep && p.case_name == points.front().case_name)
       table.rows.push_back({p.case_name, p.operator_name, p.measured_s, p.predicted_s, p.error()});
   return table;
 }
@@ -103,10 +103,37 @@ Section machine_section(const ValidationResult& result) {
               {"drift/fastest", "fastest read", K::byte_rate, drift.fastest},
               {"drift/unsteady", "unsteady points", K::count, static_cast<double>(drift.unsteady),
                "too few of their steps ran while the machine held still"},
-              {"verdict", "verdict", K::text, verdict_text(result.verdict)}}};
+              {"verdict",
+               "verdict",
+               K::text,
+               std::string(verdict_name(result.verdict)),
+               "",
+               {},
+               kScripts},
+              {"verdict_text",
+               "verdict",
+               K::text,
+               verdict_text(result.verdict),
+               "",
+               {},
+               Audience::people}}};
 }
 
 }  // namespace
+
+std::string_view verdict_name(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::ok:
+      return "ok";
+    case Verdict::above_error:
+      return "above_error";
+    case Verdict::too_noisy:
+      return "too_noisy";
+    case Verdict::not_judged:
+      break;
+  }
+  return "not_judged";
+}
 
 std::string verdict_text(Verdict verdict) {
   switch (verdict) {

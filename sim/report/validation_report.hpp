@@ -18,7 +18,10 @@ struct ValidationResult {
 
 Report validation_report(const ValidationResult& result);
 
-/// "ok", "above the stated error", "too noisy to judge", "not judged: no --max-error".
+/// For scripts: "ok", "above_error", "too_noisy", "not_judged".
+std::string_view verdict_name(Verdict verdict);
+
+/// For people: "ok", "above the stated error", "too noisy to judge", "not judged: no --max-error".
 std::string verdict_text(Verdict verdict);
 
 }  // namespace roofcast

@@ -92,6 +92,31 @@ TEST_CASE("a calibration of another machine or of none is refused") {
   CHECK(none.err.find("roofcast: epyc-9654: holds no calibration") == 0);
 }
 
+TEST_CASE("what the validation cases cannot take is refused before the measuring") {
+  const TemporaryFolder folder;
+  const std::string hardware = " --hardware " + calibration_of_another(folder) + " --force";
+  const CliResult unknown = run_cli("validate --cases gqa,mqq" + hardware);
+  CHECK(unknown.code == 2);
+  CHECK(unknown.err.find("got \"mqq\", did you mean \"mqa\"") != std::string::npos);
+  CHECK(run_cli("validate --grid --model " + tiny_model(folder) + hardware).code == 2);
+  CHECK(run_cli("validate --batches 4" + hardware).code == 2);
+  CHECK(run_cli("validate --cases gqa --max-p90 x" + hardware).code == 2);
+}
+
+TEST_CASE("a case beyond the memory is refused with the numbers before anything is measured") {
+  const TemporaryFolder folder;
+  // Weights: 2 layers of 2 x 128 x 128 + 2 x 64 x 128 + 3 x 256 x 128 + 2 x 128, two tables of
+  // 512 x 128 and a norm of 128, in bf16: 853,248 B. Cache: 64 sequences x (2^24 + 1) tokens x
+  // 2 layers x K and V of 2 x 32 in bf16: 550 GB.
+  const CliResult result =
+      run_cli("validate --model " + tiny_model(folder) + " --hardware " +
+              calibration_of_another(folder) + " --force --batches 64 --contexts 16Mi");
+  CHECK(result.code == 4);
+  CHECK(result.out.empty());
+  CHECK(result.err.find("tiny needs 0.000853 GB of weights and 550 GB of cache, and") !=
+        std::string::npos);
+}
+
 TEST_CASE("what cannot be measured is refused before the measuring") {
   CHECK(run_cli("calibrate --device cpu").err ==
         "roofcast: --output: missing, required: the file that receives the calibration\n");

@@ -19,7 +19,7 @@ TEST_CASE("points come in order, with every operator of the model's list and its
   options.least_cpu_share = 0.0;
   std::vector<std::string> seen;
   const auto points =
-      measure_decode(spec, {1, 4}, {0, 40}, options,
+      measure_decode(spec, decode_points({1, 4}, {0, 40}), options,
                      [&](std::string_view what, double) { seen.emplace_back(what); });
   REQUIRE(points.size() == 4);
   CHECK(seen.size() == 5);

@@ -54,14 +54,33 @@ TEST_CASE("bias keeps its sign while the error does not") {
 }
 
 TEST_CASE("the verdict needs a stated error and a steady machine") {
-  const ErrorSummary summary = summarize({point(1.0, 1.2)});
-  CHECK(judge(summary, kSteady, std::nullopt) == Verdict::not_judged);
-  CHECK(judge(summary, kSteady, 0.25) == Verdict::ok);
-  CHECK(judge(summary, kSteady, 0.15) == Verdict::above_error);
+  const std::vector<ValidationPoint> steps = {point(1.0, 1.2)};
+  CHECK(judge(steps, kSteady, {}) == Verdict::not_judged);
+  CHECK(judge(steps, kSteady, {.median = 0.25}) == Verdict::ok);
+  CHECK(judge(steps, kSteady, {.median = 0.15}) == Verdict::above_error);
+  CHECK(judge(steps, kSteady, {.p90 = 0.25}) == Verdict::ok);
+  CHECK(judge(steps, kSteady, {.median = 0.25, .p90 = 0.15}) == Verdict::above_error);
   const Drift flipping{
       .calibrated = 40e9, .slowest = 40e9, .fastest = 55e9, .points = 6, .unsteady = 3};
-  CHECK(judge(summary, flipping, 0.25) == Verdict::too_noisy);
-  CHECK(judge(summary, flipping, std::nullopt) == Verdict::too_noisy);
+  CHECK(judge(steps, flipping, {.median = 0.25}) == Verdict::too_noisy);
+  CHECK(judge(steps, flipping, {}) == Verdict::too_noisy);
+}
+
+TEST_CASE(
+    "a kind whose steps are off by more than the limit of p90 fails among many that are not") {
+  std::vector<ValidationPoint> steps(60, point(1.0, 1.01));
+  for (std::size_t i = 0; i < kLeastGroup; ++i) {
+    ValidationPoint bad = point(1.0, i % 2 == 0 ? 1.2 : 0.8);
+    bad.kind = "mla";
+    steps.push_back(bad);
+  }
+  // Four of 64 are beyond the 90th percentile of all.
+  CHECK(summarize(steps).p90_abs_error == relative(0.01));
+  CHECK(judge(steps, kSteady, {.median = 0.05}) == Verdict::ok);
+  CHECK(judge(steps, kSteady, {.median = 0.05, .p90 = 0.1}) == Verdict::above_error);
+  // Fewer are no kind that could be judged.
+  steps.pop_back();
+  CHECK(judge(steps, kSteady, {.median = 0.05, .p90 = 0.1}) == Verdict::ok);
 }
 
 TEST_CASE("the report counts whole steps, and lists operators beside them") {
