@@ -53,6 +53,24 @@ void note_residuals(const std::vector<FitPoint>& points, const FitTerms& terms,
   constants.high = std::max(high, 1.0);
 }
 
+/// The row's terms. An exponent of its own has to earn its place: few points around the ridge leave
+/// it free to run away, and then points that were held out are met no better.
+FitTerms chosen_terms(const std::vector<FitPoint>& points, const CalibrationRow& row) {
+  constexpr double kMostOfRead = 1.02;
+  constexpr double kLeastGain = 0.9;
+  FitTerms terms = row.terms;
+  if (row.from_memory) terms.most_bandwidth = kMostOfRead;
+  if (!terms.norm) return terms;
+  FitTerms usual = terms;
+  usual.norm = false;
+  const auto own = held_out_errors(points, terms);
+  const auto with_usual = held_out_errors(points, usual);
+  const bool better = own && with_usual &&
+                      own->median_error < kLeastGain * with_usual->median_error &&
+                      own->p90_error < with_usual->p90_error;
+  return better ? terms : usual;
+}
+
 struct FittedPrimitive {
   KernelFit fit;
   CalibratedPrimitive constants;
@@ -70,21 +88,17 @@ FittedPrimitive fit_primitive(const CalibrationRow& row, const std::vector<Measu
     constants.min_bytes = std::min(*constants.min_bytes, Bytes{m.bench->bytes});
     constants.max_bytes = std::max(*constants.max_bytes, Bytes{m.bench->bytes});
   }
-  const KernelFit fit = fit_kernel(points, row.terms);
-  // What waits for memory gets no more of it than a plain read does: a larger share means that the
-  // machine changed between a point and the looks beside it.
-  constexpr double kMostOfRead = 1.05;
-  const double share =
-      row.from_memory ? std::min(fit.bandwidth_share, kMostOfRead) : fit.bandwidth_share;
-  constants.bandwidth = BytesPerSecond{share * reference.read_bandwidth};
+  const FitTerms terms = chosen_terms(points, row);
+  const KernelFit fit = fit_kernel(points, terms);
+  constants.bandwidth = BytesPerSecond{fit.bandwidth_share * reference.read_bandwidth};
   if (row.io_at_bandwidth) constants.io_bandwidth = constants.bandwidth;
   if (row.terms.compute) constants.flops = FlopsPerSecond{fit.flops_share * reference.dot_rate};
   constants.t0 = Seconds{fit.t0_s};
   if (row.terms.work1) constants.*row.work1_constant = Seconds{fit.c1_s};
   if (row.terms.work2) constants.c2 = Seconds{fit.c2_s};
-  if (row.terms.norm) constants.norm = std::min(fit.norm, kLargestNorm);
+  if (terms.norm) constants.norm = std::min(fit.norm, kLargestNorm);
   constants.points = fit.points;
-  note_residuals(points, row.terms, fit, constants);
+  note_residuals(points, terms, fit, constants);
   return {fit, constants};
 }
 

@@ -20,6 +20,11 @@ constexpr GridPoint kLong[] = {{1, 128},  {8, 640},   {1, 4000},  {4, 4000},
 constexpr GridPoint kRouted[] = {{1, 128},  {2, 1024},  {4, 640},  {8, 160},
                                  {16, 128}, {16, 1536}, {1, 6000}, {4, 4096}};
 
+/// Steps of which caches are a good part.
+constexpr GridPoint kCached[] = {{1, 128}, {4, 3000}, {16, 1536}, {1, 16384}, {8, 6000}};
+/// What the other kinds share: from one short sequence to many and to a long one.
+constexpr GridPoint kFew[] = {{1, 128}, {4, 640}, {16, 160}, {1, 4096}, {8, 3000}};
+
 constexpr GridCase kGrid[] = {
     {"gqa", R"(
 hidden_dim: 1792
@@ -119,6 +124,85 @@ layers:
   - {count: 5, attention: full, ffn: experts}
 )",
      kRouted},
+    {"gqa_kv_fp8", R"(
+hidden_dim: 1536
+vocab_size: 24064
+tied_embeddings: true
+attention:
+  full: {kind: gqa, n_heads: 12, n_kv_heads: 4, head_dim: 128}
+ffn:
+  dense: {kind: dense, ffn_dim: 4224}
+layers:
+  - {count: 7, attention: full, ffn: dense}
+formats: {k: fp8_e4m3, v: fp8_e4m3}
+)",
+     kCached},
+    {"gqa_kv_int8", R"(
+hidden_dim: 1536
+vocab_size: 24064
+tied_embeddings: true
+attention:
+  full: {kind: gqa, n_heads: 12, n_kv_heads: 4, head_dim: 128}
+ffn:
+  dense: {kind: dense, ffn_dim: 4224}
+layers:
+  - {count: 7, attention: full, ffn: dense}
+formats: {k: int8, v: int8}
+)",
+     kCached},
+    {"mla", R"(
+hidden_dim: 1536
+vocab_size: 24064
+tied_embeddings: true
+attention:
+  latent: {kind: mla, n_heads: 20, kv_lora_rank: 512, qk_nope_head_dim: 128, qk_rope_head_dim: 64, v_head_dim: 128}
+ffn:
+  dense: {kind: dense, ffn_dim: 4224}
+layers:
+  - {count: 6, attention: latent, ffn: dense}
+)",
+     kFew},
+    {"mla_sparse", R"(
+hidden_dim: 1536
+vocab_size: 24064
+tied_embeddings: true
+attention:
+  latent: {kind: mla_sparse, n_heads: 16, q_lora_rank: 768, kv_lora_rank: 512, qk_nope_head_dim: 128, qk_rope_head_dim: 64, v_head_dim: 128, index_n_heads: 16, index_head_dim: 128, index_topk: 1024}
+ffn:
+  dense: {kind: dense, ffn_dim: 4224}
+layers:
+  - {count: 6, attention: latent, ffn: dense}
+)",
+     kFew},
+    {"gated_delta", R"(
+hidden_dim: 1536
+vocab_size: 24064
+tied_embeddings: true
+attention:
+  linear: {kind: gated_delta, n_key_heads: 12, n_value_heads: 24, key_head_dim: 128, value_head_dim: 128, conv_kernel: 4}
+  full: {kind: gqa, n_heads: 12, n_kv_heads: 2, head_dim: 128, qk_norm: head}
+ffn:
+  dense: {kind: dense, ffn_dim: 4224}
+layers:
+  - {repeat: 2, pattern: [{count: 3, attention: linear, ffn: dense}, {count: 1, attention: full, ffn: dense}]}
+)",
+     kFew},
+    {"mamba2", R"(
+hidden_dim: 1536
+vocab_size: 24064
+tied_embeddings: true
+attention:
+  mamba: {kind: mamba2, n_heads: 48, head_dim: 64, n_groups: 8, state_dim: 128, conv_kernel: 4, conv_bias: true}
+  full: {kind: gqa, n_heads: 12, n_kv_heads: 2, head_dim: 128}
+  none: {kind: none}
+ffn:
+  none: {kind: none}
+  dense: {kind: dense, ffn_dim: 6400}
+layers:
+  - {repeat: 4, pattern: [{count: 2, attention: mamba, ffn: none}, {count: 1, attention: none, ffn: dense}]}
+  - {count: 1, attention: full, ffn: none}
+)",
+     kFew},
 };
 
 }  // namespace

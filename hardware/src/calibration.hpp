@@ -25,7 +25,7 @@ struct CalibratedPrimitive {
   std::optional<Seconds> c_k, c1, c2, c_mla;
   std::optional<BytesPerSecond> io_bandwidth;
   std::optional<double> norm;  // how memory and compute time overlap, see CostModel::norm_exponent
-  double low = 1.0;  // 10 % and 90 % quantiles of measured / predicted time
+  double low = 1.0;            // 10 % and 90 % quantiles of measured / predicted time
   double high = 1.0;
   // Median and 90 % quantile of |measured / predicted - 1| on points that a fit did not see.
   std::optional<double> held_out, held_out_p90;

@@ -23,10 +23,12 @@ struct Layout {
     return 1 + (terms.t0 ? 1 : 0) + (terms.compute ? 1 : 0) + (terms.work1 ? 1 : 0) +
            (terms.work2 ? 1 : 0) + (terms.norm ? 1 : 0);
   }
+  bool bounded() const { return std::isfinite(terms.most_bandwidth); }
   KernelFit unpack(const Logs& logs) const {
     KernelFit fit;
     std::size_t next = 0;
-    fit.bandwidth_share = std::exp(logs[next++]);
+    const double share = std::exp(logs[next++]);
+    fit.bandwidth_share = bounded() ? terms.most_bandwidth * share / (1.0 + share) : share;
     if (terms.compute) fit.flops_share = std::exp(logs[next++]);
     if (terms.t0) fit.t0_s = std::exp(logs[next++]);
     if (terms.work1) fit.c1_s = std::exp(logs[next++]);
@@ -115,6 +117,8 @@ Logs start_logs(const std::vector<FitPoint>& points, const Layout& layout) {
     work2 = std::max(work2, p.work2);
   }
   Logs logs{};
+  constexpr double kNearBound = 2.0;  // logarithm of share / (1 - share): 0.88 of the bound
+  if (layout.bounded()) logs[0] = kNearBound;
   std::size_t next = 1;
   if (layout.terms.compute) ++next;
   if (layout.terms.t0) logs[next++] = std::log(0.1 * shortest);
@@ -165,9 +169,10 @@ double predicted_seconds(const KernelFit& fit, const FitPoint& point) {
   const double compute = point.compute_s / fit.flops_share;
   const double larger = std::max(memory, compute);
   const double overlapped =
-      larger <= 0.0 ? 0.0
-                    : larger * std::pow(1.0 + std::pow(std::min(memory, compute) / larger, fit.norm),
-                                        1.0 / fit.norm);
+      larger <= 0.0
+          ? 0.0
+          : larger * std::pow(1.0 + std::pow(std::min(memory, compute) / larger, fit.norm),
+                              1.0 / fit.norm);
   return fit.t0_s + overlapped + fit.c1_s * point.work1 + fit.c2_s * point.work2;
 }
 

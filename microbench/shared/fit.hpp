@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -22,6 +23,9 @@ struct FitTerms {
   bool work1 = false;
   bool work2 = false;
   bool norm = false;  // else 2.5
+  /// Shares of the bandwidth stay below this: what waits for memory gets no more than a plain read
+  /// does, and a share above it would let a wrong exponent or rate look right.
+  double most_bandwidth = std::numeric_limits<double>::infinity();
 };
 
 /// t = t0 + pnorm(memory_s / bandwidth_share, compute_s / flops_share) + c1 work1 + c2 work2
@@ -32,7 +36,7 @@ struct KernelFit {
   double c1_s = 0.0;
   double c2_s = 0.0;
   double norm = 2.5;  // p of the norm: 1 adds memory and compute, infinity is the larger of them
-  double low = 1.0;  // 10 % and 90 % quantiles of measured / predicted
+  double low = 1.0;   // 10 % and 90 % quantiles of measured / predicted
   double high = 1.0;
   double median_error = 0.0;  // of |measured / predicted - 1|
   int points = 0;

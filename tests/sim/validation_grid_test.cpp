@@ -44,7 +44,8 @@ TEST_CASE("the grid has sixty steps and more, from batch 1 to 16 and from 128 to
   CHECK(*batches.rbegin() == 16);
   CHECK(*contexts.begin() == 128);
   CHECK(*contexts.rbegin() == 16384);
-  for (const char* kind : {"gqa", "sliding_window", "chunked", "gqa+moe"})
+  for (const char* kind : {"gqa", "sliding_window", "chunked", "gqa+moe", "mla", "mla_sparse",
+                           "gated_delta+gqa", "mamba2+none+gqa"})
     CHECK(kinds.contains(kind));
 }
 

@@ -97,7 +97,7 @@ GroupLimits read_group_limits(const std::string& root) {
     std::istringstream names(controllers);
     for (std::string name; std::getline(names, name, ',');)
       if (name == "cpu" || name == "memory")
-        for_each_level(mount + "/" + name, group,
+        for_each_level(std::string(mount).append("/").append(name), group,
                        [&](const std::string& at) { add_version1(at, limits); });
   }
   return limits;

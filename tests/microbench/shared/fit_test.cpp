@@ -89,6 +89,18 @@ TEST_CASE("how far memory and compute overlap is told from points around the rid
   }
 }
 
+TEST_CASE("a bounded share of the bandwidth stays below its bound, and is found below it") {
+  std::vector<FitPoint> points;
+  for (double memory_s = 1e-5; memory_s < 1e-2; memory_s *= 2.0)
+    points.push_back({.seconds = memory_s / 0.9, .memory_s = memory_s});
+  CHECK(fit_kernel(points, {.t0 = false, .most_bandwidth = 1.02}).bandwidth_share ==
+        relative(0.9).epsilon(1e-4));
+  for (FitPoint& point : points) point.seconds = point.memory_s / 1.3;
+  const double share = fit_kernel(points, {.t0 = false, .most_bandwidth = 1.02}).bandwidth_share;
+  CHECK(share <= 1.02);
+  CHECK(share > 1.01);
+}
+
 TEST_CASE("a norm of 1 adds memory and compute") {
   CHECK(predicted_seconds({.norm = 1.0}, {.memory_s = 1.0, .compute_s = 0.5}) == relative(1.5));
 }
