@@ -44,13 +44,13 @@ ExpertSlice slice_of(const CpuEnvironment& environment, const MoeShape& s,
   const std::size_t place =
       node * buffers.groups.hit.size() +
       static_cast<std::size_t>(buffers.window[static_cast<std::size_t>(expert)]);
-  const auto* const data =
-      reinterpret_cast<const Bf16*>(environment.slabs.window(thread, bytes, place));
+  const std::byte* const data = environment.slabs.window(thread, bytes, place);
   ExpertSlice slice{.inner = rows_of(s.expert_dim, expert, thread, threads),
-                    .outer = rows_of(s.hidden_dim, expert, thread, threads),
-                    .up = data};
-  slice.gate = slice.up + slice.inner.size() * s.hidden_dim;
-  slice.down = slice.gate + slice.inner.size() * s.hidden_dim;
+                    .outer = rows_of(s.hidden_dim, expert, thread, threads)};
+  slice.up = {kBf16Weights, data, nullptr, slice.inner.size(), s.hidden_dim};
+  slice.gate = {kBf16Weights, data + slice.up.bytes(), nullptr, slice.inner.size(), s.hidden_dim};
+  slice.down = {kBf16Weights, data + 2 * slice.up.bytes(), nullptr, slice.outer.size(),
+                s.expert_dim};
   return slice;
 }
 

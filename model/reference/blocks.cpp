@@ -15,12 +15,13 @@ namespace {
 
 /// Parts that the engine stores and computes in bf16 only. The rest is unused by what it supports,
 /// but for K and V, see kv_layout().
-constexpr Component kStoredParts[] = {Component::attention, Component::dense_ffn,
-                                      Component::embedding, Component::lm_head,
-                                      Component::activations};
+constexpr Component kStoredParts[] = {Component::activations};
+/// Matrices, in any format of find_weight_format().
+constexpr Component kMatrices[] = {Component::attention, Component::dense_ffn, Component::embedding,
+                                   Component::lm_head};
 /// The same of models with experts.
-constexpr Component kExpertParts[] = {Component::routed_experts, Component::shared_experts,
-                                      Component::router};
+constexpr Component kExpertMatrices[] = {Component::routed_experts, Component::shared_experts,
+                                         Component::router};
 
 void check_format(const ArchitectureSpec& spec, Component part) {
   const Storage& storage = spec.formats[part];
@@ -31,11 +32,15 @@ void check_format(const ArchitectureSpec& spec, Component part) {
 
 void check_formats(const ArchitectureSpec& spec) {
   for (const Component part : kStoredParts) check_format(spec, part);
+  for (const Component part : kMatrices) weight_format_of(spec.formats, part);
+  if (spec.tied_embeddings &&
+      spec.formats[Component::embedding] != spec.formats[Component::lm_head])
+    refuse("a tied lm_head in another format than the embedding");
   const bool has_experts = std::any_of(spec.ffns.begin(), spec.ffns.end(), [](const NamedFfn& f) {
     return std::holds_alternative<MoeFfn>(f.kind);
   });
   if (!has_experts) return;
-  for (const Component part : kExpertParts) check_format(spec, part);
+  for (const Component part : kExpertMatrices) weight_format_of(spec.formats, part);
 }
 
 /// A layer that takes an earlier layer's choice of tokens needs one that chose as many.

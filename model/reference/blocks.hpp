@@ -30,7 +30,7 @@ MixerBlock make_mixer_block(const NamedMixer& mixer, const LayerSetup& setup);
 FfnBlock make_ffn_block(const NamedFfn& ffn, const LayerSetup& setup);
 
 /// Throws UnsupportedError, naming the feature, for what the engine does not run apart from blocks:
-/// formats other than bf16 but of caches, layer norm, learned positions, and the like.
+/// unknown formats, layer norm, learned positions, and the like.
 void check_engine_supports(const ArchitectureSpec& spec);
 
 }  // namespace roofcast

@@ -62,8 +62,12 @@ void DecodeEngine::check_memory(double bytes, std::string_view what) const {
 }
 
 void DecodeEngine::build_layers() {
-  embedding_ = PackedMatrix(spec_.vocab_size, spec_.hidden_dim, arenas_);
-  if (!spec_.tied_embeddings) lm_head_ = PackedMatrix(spec_.vocab_size, spec_.hidden_dim, arenas_);
+  const auto table = [&](Component part) {
+    return PackedMatrix(spec_.vocab_size, spec_.hidden_dim, weight_format_of(spec_.formats, part),
+                        arenas_);
+  };
+  embedding_ = table(Component::embedding);
+  if (!spec_.tied_embeddings) lm_head_ = table(Component::lm_head);
   final_norm_ = load_vector(weights_, Tensor::final_norm, -1, spec_.hidden_dim);
   for (std::size_t i = 0; i < spec_.layers.size(); ++i) {
     const Layer& layer = spec_.layers[i];
@@ -225,10 +229,9 @@ void DecodeEngine::run_embedding(StepContext& step, int thread) {
   for (std::int64_t row = own.begin; row < own.end; ++row)
     embedding_.gather_row(tokens_[static_cast<std::size_t>(row)],
                           activations_.residual.data() + row * spec_.hidden_dim);
-  const Bytes moved{static_cast<double>(own.size() * spec_.hidden_dim) * sizeof(Bf16)};
   Traffic& bytes = recorder_.bytes(thread, op_embedding_);
-  bytes.weights += moved;
-  bytes.activations += moved;
+  bytes.weights += Bytes{static_cast<double>(own.size() * embedding_.row_bytes())};
+  bytes.activations += Bytes{static_cast<double>(own.size() * spec_.hidden_dim) * sizeof(Bf16)};
   recorder_.finish(thread, op_embedding_);
 }
 

@@ -18,8 +18,9 @@ DenseFfnBlock::DenseFfnBlock(const DenseFfn& ffn, const LayerSetup& setup, const
       op_up_(setup.operators.claim(setup.layer_class, gated_ ? part.up_gate : part.up)),
       op_activation_(setup.operators.claim(setup.layer_class, part.activation)),
       op_down_(setup.operators.claim(setup.layer_class, part.down)),
-      up_gate_(gated_ ? 2 * ffn.ffn_dim : ffn.ffn_dim, setup.hidden_dim, setup.arenas),
-      down_(setup.hidden_dim, ffn.ffn_dim, setup.arenas) {
+      up_gate_(make_matrix(setup, part.component, gated_ ? 2 * ffn.ffn_dim : ffn.ffn_dim,
+                           setup.hidden_dim)),
+      down_(make_matrix(setup, part.component, setup.hidden_dim, ffn.ffn_dim)) {
   if (!ffn.bias) return;
   up_gate_bias_ = load_vector(setup.weights, Tensor::up_bias, layer_, ffn.ffn_dim);
   if (gated_) {

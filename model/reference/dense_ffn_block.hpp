@@ -8,17 +8,19 @@
 
 namespace roofcast {
 
-/// Names of a dense part's operators in the model's list, and its tensors.
+/// Names of a dense part's operators in the model's list, its tensors, and whose format they have.
 struct DensePart {
   std::string_view up_gate, up, activation, down;
   Tensor up_weights, gate_weights, down_weights;
+  Component component;
 };
-inline constexpr DensePart kDenseLayer = {"ffn_up_gate", "ffn_up",     "ffn_activation", "ffn_down",
-                                          Tensor::up,    Tensor::gate, Tensor::down};
+inline constexpr DensePart kDenseLayer = {
+    "ffn_up_gate", "ffn_up",     "ffn_activation", "ffn_down",
+    Tensor::up,    Tensor::gate, Tensor::down,     Component::dense_ffn};
 /// Experts that every token uses are one dense block as wide as all of them.
 inline constexpr DensePart kSharedExperts = {
     "shared_up_gate",  "shared_up",         "shared_activation", "shared_down",
-    Tensor::shared_up, Tensor::shared_gate, Tensor::shared_down};
+    Tensor::shared_up, Tensor::shared_gate, Tensor::shared_down, Component::shared_experts};
 
 /// Dense feed-forward block of one layer: up and gate as one product, activation, down.
 class DenseFfnBlock {

@@ -38,8 +38,8 @@ GqaBlock::GqaBlock(const GqaShape& shape, const KvSpan& span, const LayerSetup& 
       op_out_(setup.operators.claim(setup.layer_class, "attn_out_proj")) {
   check_supported(shape);
   const std::int64_t heads = shape.n_heads + 2 * shape.n_kv_heads;
-  qkv_ = PackedMatrix(heads * shape.head_dim, setup.hidden_dim, setup.arenas);
-  out_ = PackedMatrix(setup.hidden_dim, shape.n_heads * shape.head_dim, setup.arenas);
+  qkv_ = make_matrix(setup, Component::attention, heads * shape.head_dim, setup.hidden_dim);
+  out_ = make_matrix(setup, Component::attention, setup.hidden_dim, shape.n_heads * shape.head_dim);
   load_vectors(setup);
 }
 

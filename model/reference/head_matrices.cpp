@@ -5,8 +5,9 @@
 
 namespace roofcast {
 
-HeadMatrices::HeadMatrices(std::int64_t heads, std::int64_t rows, std::int64_t k, Arenas& arenas)
-    : rows_(rows), stacked_(heads * rows, k, arenas) {
+HeadMatrices::HeadMatrices(std::int64_t heads, std::int64_t rows, std::int64_t k,
+                           const WeightFormat& format, Arenas& arenas)
+    : rows_(rows), stacked_(heads * rows, k, format, arenas) {
   if (rows % kRowTile != 0)
     throw std::invalid_argument("matrices of heads need whole tiles of rows");
 }
@@ -31,14 +32,11 @@ void HeadMatrices::multiply(StepContext& step, int thread, int op, const HeadVec
   for (std::int64_t row = slab.begin; row < slab.end;) {
     const std::int64_t head = row / rows_;
     const std::int64_t until = std::min((head + 1) * rows_, slab.end);
-    step.kernels.gemm({.weights = stacked_.slab_data(thread) + (row - slab.begin) * stacked_.k(),
-                       .rows = until - row,
-                       .k = stacked_.k(),
-                       .x = x.data + head * x.head_stride,
-                       .x_stride = x.sequence_stride,
-                       .batch = step.batch,
-                       .y = y.data + head * y.head_stride + row % rows_,
-                       .y_stride = y.sequence_stride});
+    const WeightSlab weights =
+        rows_of(stacked_.weights(thread), row - slab.begin, until - slab.begin);
+    roofcast::multiply(step.kernels, weights, x.data + head * x.head_stride, x.sequence_stride,
+                       step.batch, nullptr, y.data + head * y.head_stride + row % rows_,
+                       y.sequence_stride);
     vectors += stacked_.k() + until - row;
     row = until;
   }

@@ -23,8 +23,12 @@ using HeadSource = std::function<void(std::int64_t head, Bf16* out)>;
 class HeadMatrices {
  public:
   HeadMatrices() = default;
-  /// Throws std::invalid_argument unless `rows` is a multiple of kRowTile and k is even.
-  HeadMatrices(std::int64_t heads, std::int64_t rows, std::int64_t k, Arenas& arenas);
+  /// Throws std::invalid_argument unless `rows` is a multiple of kRowTile, and
+  /// what PackedMatrix throws.
+  HeadMatrices(std::int64_t heads, std::int64_t rows, std::int64_t k, const WeightFormat& format,
+               Arenas& arenas);
+
+  const WeightFormat& format() const { return stacked_.format(); }
 
   /// Fills the slab of `thread`; to be called by that thread.
   void fill(int thread, const HeadSource& source);

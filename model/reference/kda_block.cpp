@@ -23,18 +23,20 @@ KdaBlock::KdaBlock(const KimiDeltaAttention& shape, const LayerSetup& setup)
       op_recurrence_(setup.operators.claim(setup.layer_class, "delta_recurrence")),
       op_norm_(setup.operators.claim(setup.layer_class, "delta_gated_norm")),
       op_out_(setup.operators.claim(setup.layer_class, "attn_out_proj")),
-      qkv_(3 * width(), setup.hidden_dim, setup.arenas),
-      decay_down_(shape.head_dim, setup.hidden_dim, setup.arenas),
-      decay_up_(width(), shape.head_dim, setup.arenas),
-      gate_down_(shape.full_rank_gate ? width() : shape.head_dim, setup.hidden_dim, setup.arenas),
-      strength_(shape.n_heads, setup.hidden_dim, setup.arenas),
-      out_(setup.hidden_dim, width(), setup.arenas),
+      qkv_(make_matrix(setup, Component::attention, 3 * width(), setup.hidden_dim)),
+      decay_down_(make_matrix(setup, Component::attention, shape.head_dim, setup.hidden_dim)),
+      decay_up_(make_matrix(setup, Component::attention, width(), shape.head_dim)),
+      gate_down_(make_matrix(setup, Component::attention,
+                             shape.full_rank_gate ? width() : shape.head_dim, setup.hidden_dim)),
+      strength_(make_matrix(setup, Component::attention, shape.n_heads, setup.hidden_dim)),
+      out_(make_matrix(setup, Component::attention, setup.hidden_dim, width())),
       convolution_("delta_conv", 3 * width(), shape.conv_kernel, false, setup),
       decay_rates_(load_rates(setup, shape.n_heads)),
       time_step_bias_(load_floats(setup, Tensor::time_step_bias, width())),
       norm_(load_vector(setup.weights, Tensor::mixer_norm, layer_, shape.head_dim)),
       decays_(setup.arenas.size(), std::vector<float>(static_cast<std::size_t>(shape.head_dim))) {
-  if (!shape.full_rank_gate) gate_up_ = PackedMatrix(width(), shape.head_dim, setup.arenas);
+  if (!shape.full_rank_gate)
+    gate_up_ = make_matrix(setup, Component::attention, width(), shape.head_dim);
 }
 
 void KdaBlock::fill(int thread, const WeightSource& weights) {

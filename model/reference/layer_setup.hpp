@@ -20,4 +20,13 @@ struct LayerSetup {
   KvLayout kv = {};
 };
 
+/// A matrix of the layer in the format of `component`. Throws UnsupportedError, naming the format,
+/// for rows that do not fit its blocks. `first_thread` as of PackedMatrix.
+PackedMatrix make_matrix(const LayerSetup& setup, Component component, std::int64_t rows,
+                         std::int64_t k, std::int64_t first_thread = 0);
+
+/// The engine's form of how a component is stored. Throws UnsupportedError, naming component and
+/// format, when it has none.
+WeightFormat weight_format_of(const Formats& formats, Component component);
+
 }  // namespace roofcast

@@ -19,9 +19,9 @@ LightningBlock::LightningBlock(const LightningAttention& shape, const LayerSetup
       op_gate_(setup.operators.claim(setup.layer_class, "output_gate_proj")),
       op_norm_(setup.operators.claim(setup.layer_class, "gated_norm")),
       op_out_(setup.operators.claim(setup.layer_class, "attn_out_proj")),
-      qkv_(3 * width(), setup.hidden_dim, setup.arenas),
-      gate_(width(), setup.hidden_dim, setup.arenas),
-      out_(setup.hidden_dim, width(), setup.arenas),
+      qkv_(make_matrix(setup, Component::attention, 3 * width(), setup.hidden_dim)),
+      gate_(make_matrix(setup, Component::attention, width(), setup.hidden_dim)),
+      out_(make_matrix(setup, Component::attention, setup.hidden_dim, width())),
       decays_(load_rates(setup, shape.n_heads)),
       norm_(load_vector(setup.weights, Tensor::mixer_norm, layer_, width())) {
   for (float& decay : decays_) decay = std::exp(-decay);

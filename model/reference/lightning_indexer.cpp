@@ -59,8 +59,8 @@ LightningIndexer::LightningIndexer(const SparseLatentAttention& kind, const Laye
       op_topk_(setup.operators.claim(setup.layer_class, "index_topk")) {
   check_supported(kind, setup.formats);
   const std::int64_t width = from_latent_ ? kind.shape.q_lora_rank : setup.hidden_dim;
-  q_ = PackedMatrix(heads_ * dim_, width, setup.arenas);
-  k_ = PackedMatrix(dim_ + heads_, setup.hidden_dim, setup.arenas);
+  q_ = make_matrix(setup, Component::attention, heads_ * dim_, width);
+  k_ = make_matrix(setup, Component::attention, dim_ + heads_, setup.hidden_dim);
   k_norm_ = load_vector(setup.weights, Tensor::index_k_norm, layer_, dim_);
   k_norm_bias_ = load_vector(setup.weights, Tensor::index_k_norm_bias, layer_, dim_);
   const auto tiled = static_cast<std::size_t>(tiled_heads(heads_));

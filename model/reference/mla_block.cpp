@@ -26,9 +26,12 @@ MlaBlock::MlaBlock(const MlaShape& shape, const LayerSetup& setup)
       op_attention_(setup.operators.claim(setup.layer_class, "mla_attention")),
       op_absorb_v_(setup.operators.claim(setup.layer_class, "mla_absorb_v")),
       op_out_(setup.operators.claim(setup.layer_class, "attn_out_proj")),
-      query_up_(shape.n_heads, shape.kv_lora_rank, shape.qk_nope_head_dim, setup.arenas),
-      value_up_(shape.n_heads, shape.v_head_dim, shape.kv_lora_rank, setup.arenas),
-      out_(setup.hidden_dim, shape.n_heads * shape.v_head_dim, setup.arenas) {}
+      query_up_(shape.n_heads, shape.kv_lora_rank, shape.qk_nope_head_dim,
+                weight_format_of(setup.formats, Component::attention), setup.arenas),
+      value_up_(shape.n_heads, shape.v_head_dim, shape.kv_lora_rank, query_up_.format(),
+                setup.arenas),
+      out_(make_matrix(setup, Component::attention, setup.hidden_dim,
+                       shape.n_heads * shape.v_head_dim)) {}
 
 MlaBlock::MlaBlock(const SparseLatentAttention& kind, const LayerSetup& setup)
     : MlaBlock(kind.shape, setup) {

@@ -19,8 +19,10 @@ MlaExpandedBlock::MlaExpandedBlock(const MlaShape& shape, const LayerSetup& setu
       op_expand_(setup.operators.claim(setup.layer_class, "mla_expand_kv")),
       op_attention_(setup.operators.claim(setup.layer_class, "attention")),
       op_out_(setup.operators.claim(setup.layer_class, "attn_out_proj")),
-      up_(shape.n_heads * head_rows(shape), shape.kv_lora_rank, setup.arenas),
-      out_(setup.hidden_dim, shape.n_heads * shape.v_head_dim, setup.arenas),
+      up_(make_matrix(setup, Component::attention, shape.n_heads * head_rows(shape),
+                      shape.kv_lora_rank)),
+      out_(make_matrix(setup, Component::attention, setup.hidden_dim,
+                       shape.n_heads * shape.v_head_dim)),
       kv_(setup.kv) {}
 
 void MlaExpandedBlock::fill(int thread, const WeightSource& weights) {

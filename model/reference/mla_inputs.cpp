@@ -35,11 +35,11 @@ MlaInputs::MlaInputs(const MlaShape& shape, const LayerSetup& setup)
   check_supported(shape);
   const std::int64_t queries = shape.n_heads * query_dim();
   const std::int64_t q_rows = through_latent() ? shape.q_lora_rank : queries;
-  down_ = PackedMatrix(q_rows + latent_dim(), setup.hidden_dim, setup.arenas);
+  down_ = make_matrix(setup, Component::attention, q_rows + latent_dim(), setup.hidden_dim);
   kv_norm_ = load_vector(setup.weights, Tensor::kv_latent_norm, layer_, shape.kv_lora_rank);
   if (!through_latent()) return;
   op_q_up_ = setup.operators.claim(setup.layer_class, "mla_q_up_proj");
-  q_up_ = PackedMatrix(queries, shape.q_lora_rank, setup.arenas);
+  q_up_ = make_matrix(setup, Component::attention, queries, shape.q_lora_rank);
   q_norm_ = load_vector(setup.weights, Tensor::q_latent_norm, layer_, shape.q_lora_rank);
 }
 

@@ -42,7 +42,7 @@ MoeBlock::MoeBlock(const MoeFfn& ffn, const LayerSetup& setup)
       gated_(ffn.form == FfnForm::gated),
       op_router_(setup.operators.claim(setup.layer_class, "router")),
       op_experts_(setup.operators.claim(setup.layer_class, "moe_experts")),
-      router_(ffn.n_experts, setup.hidden_dim, setup.arenas) {
+      router_(make_matrix(setup, Component::router, ffn.n_experts, setup.hidden_dim)) {
   if (ffn.router_bias)
     router_bias_ = load_vector(setup.weights, Tensor::router_bias, layer_, ffn.n_experts);
   if (ffn.shared_gate)
@@ -57,7 +57,7 @@ void MoeBlock::build_experts(const LayerSetup& setup) {
   for (std::int64_t e = 0; e < ffn_.n_experts; ++e) {
     // An expert has few row tiles: starting at another thread each, many experts keep all busy.
     const auto matrix = [&](std::int64_t rows, std::int64_t k) {
-      return PackedMatrix(rows, k, setup.arenas, e);
+      return make_matrix(setup, Component::routed_experts, rows, k, e);
     };
     Expert& expert = experts_.emplace_back();
     expert.up = matrix(ffn_.expert_dim, setup.hidden_dim);
@@ -134,7 +134,7 @@ void MoeBlock::run_experts_of(StepContext& step, int thread) {
       .slice = [this](std::int64_t expert, int owner) { return slice(expert, owner); }};
   const ExpertReads reads = run_experts(task, choices_, a.experts, step.kernels, step.pool, thread);
   Traffic& bytes = step.recorder.bytes(thread, op_experts_);
-  bytes.weights += bf16_bytes(reads.weights);
+  bytes.weights += Bytes{static_cast<double>(reads.weight_bytes)};
   bytes.activations += bf16_bytes(reads.activations);
   if (thread == 0) experts_hit_ = reads.experts_hit;
   step.recorder.finish(thread, op_experts_);
@@ -144,9 +144,9 @@ ExpertSlice MoeBlock::slice(std::int64_t expert, int thread) const {
   const Expert& e = experts_[static_cast<std::size_t>(expert)];
   return {.inner = e.up.slab(thread),
           .outer = e.down.slab(thread),
-          .up = e.up.slab_data(thread),
-          .gate = gated_ ? e.gate.slab_data(thread) : nullptr,
-          .down = e.down.slab_data(thread)};
+          .up = e.up.weights(thread),
+          .gate = gated_ ? e.gate.weights(thread) : WeightSlab{},
+          .down = e.down.weights(thread)};
 }
 
 }  // namespace roofcast

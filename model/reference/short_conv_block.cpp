@@ -8,8 +8,8 @@ ShortConvBlock::ShortConvBlock(const ShortConvolution& shape, const LayerSetup& 
       op_in_(setup.operators.claim(setup.layer_class, "conv_in_proj")),
       op_gates_(setup.operators.claim(setup.layer_class, "conv_gates")),
       op_out_(setup.operators.claim(setup.layer_class, "attn_out_proj")),
-      in_(3 * shape.conv_dim, setup.hidden_dim, setup.arenas),
-      out_(setup.hidden_dim, shape.conv_dim, setup.arenas),
+      in_(make_matrix(setup, Component::attention, 3 * shape.conv_dim, setup.hidden_dim)),
+      out_(make_matrix(setup, Component::attention, setup.hidden_dim, shape.conv_dim)),
       convolution_("short_conv", shape.conv_dim, shape.conv_kernel, shape.bias, setup) {
   if (!shape.bias) return;
   in_bias_ = load_vector(setup.weights, Tensor::mixer_in_bias, layer_, in_.rows());

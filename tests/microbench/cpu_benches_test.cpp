@@ -26,6 +26,13 @@ TEST_CASE("every CPU benchmark runs, and counts bytes and FLOPs as the model's o
   const CpuBench gemm = gemm_bench(environment, {48, 64, 3});
   CHECK(gemm.bytes == 2.0 * (48 * 64 + 3 * 64 + 3 * 48));
   CHECK(gemm.flops == 18432.0);
+  // Two blocks of 34 bytes in each of the 48 rows.
+  const CpuBench int8 = gemm_bench(environment, {48, 64, 3, find_weight_format("q8_0").value()});
+  CHECK(int8.benchmark == "gemm_int8");
+  CHECK(int8.bytes == 48 * 2 * 34 + 2.0 * (3 * 64 + 3 * 48));
+  CHECK(int8.flops == gemm.flops);
+  const CpuBench fp8 = gemm_bench(environment, {48, 64, 3, find_weight_format("fp8_e4m3").value()});
+  CHECK(fp8.benchmark == "gemm_fp8");
   // 2 sequences x 100 tokens x K and V of 2 heads x 32, and q and out of 4 heads x 32.
   const CpuBench attention = attention_bench(environment, {2, 4, 2, 32, 100});
   CHECK(attention.bytes == 2.0 * (2 * 100 * 2 * 2 * 32 + 2 * 2 * 4 * 32));
@@ -51,9 +58,9 @@ TEST_CASE("every CPU benchmark runs, and counts bytes and FLOPs as the model's o
   CHECK(moe.bytes == 2.0 * (2 * 3 * 64 * 32 + 10 * (2 * 64 + 3 * 32) + 2 * 5 * 64));
   CHECK(moe.flops == 2.0 * 10 * 3 * 64 * 32);
   for (const CpuBench& bench :
-       {read, hot, gemm, attention, mla, bytes, integers, moe, norm_bench(environment, 3, 64),
-        activation_bench(environment, 3, 100), rotary_bench(environment, 2, 3, 32),
-        barrier_bench(environment)}) {
+       {read, hot, gemm, int8, fp8, attention, mla, bytes, integers, moe,
+        norm_bench(environment, 3, 64), activation_bench(environment, 3, 100),
+        rotary_bench(environment, 2, 3, 32), barrier_bench(environment)}) {
     CAPTURE(bench.benchmark);
     CHECK(time_nodes(environment.pool, bench.work, kBrief).median_s > 0.0);
   }

@@ -63,15 +63,22 @@ struct TinyModel {
 
 enum class CacheHalf { keys, values };
 
+/// How matrices are stored: what a row's values, and the input that multiplies it, count as.
+struct NaiveStorage {
+  using Change = std::function<std::vector<double>(Tensor, std::vector<double>)>;
+  Change weights, inputs;  // none: as they are
+};
+
 /// Decodes a tiny model the plain way: one sequence at a time, loops in double, values rounded to
 /// bf16 only where a model in bf16 stores them (between operators and in the cache).
 class NaiveDecoder {
  public:
   using Vector = std::vector<double>;
 
-  NaiveDecoder(TinyModel model, WeightSource source)
+  NaiveDecoder(TinyModel model, WeightSource source, NaiveStorage storage = {})
       : m_(model),
         source_(std::move(source)),
+        storage_(std::move(storage)),
         keys_(size(m_.n_layers)),
         values_(keys_),
         other_choices_(size(m_.n_layers)) {
@@ -85,7 +92,8 @@ class NaiveDecoder {
 
   /// Logits after `token`, which goes to the end of the cache.
   Vector step(std::int64_t token) {
-    Vector residual = row(Tensor::embedding, -1, token, m_.hidden_dim);
+    Vector residual = stored_row(Tensor::embedding, -1, token, m_.hidden_dim);
+    for (double& value : residual) value = round_bf16(value);
     for (int layer = 0; layer < m_.n_layers; ++layer) {
       if (m_.mixer(size(layer)) != TinyMixer::none) {
         const Vector x = norm(residual, vector(Tensor::attn_norm, layer));
@@ -160,13 +168,19 @@ class NaiveDecoder {
   }
   Vector vector(Tensor tensor, int layer) const { return row(tensor, layer, 0, m_.hidden_dim); }
 
+  Vector stored_row(Tensor tensor, int layer, std::int64_t index, std::int64_t width) const {
+    const Vector values = row(tensor, layer, index, width);
+    return storage_.weights ? storage_.weights(tensor, values) : values;
+  }
+
   Vector matrix(Tensor tensor, int layer, std::int64_t rows, const Vector& x,
                 const Vector& bias = {}, std::int64_t first = 0) const {
+    const Vector input = storage_.inputs ? storage_.inputs(tensor, x) : x;
     Vector y;
     for (std::int64_t i = 0; i < rows; ++i) {
-      const Vector w = row(tensor, layer, first + i, static_cast<std::int64_t>(x.size()));
+      const Vector w = stored_row(tensor, layer, first + i, static_cast<std::int64_t>(x.size()));
       double sum = bias.empty() ? 0.0 : bias[size(i)];
-      for (std::size_t j = 0; j < x.size(); ++j) sum += w[j] * x[j];
+      for (std::size_t j = 0; j < input.size(); ++j) sum += w[j] * input[j];
       y.push_back(round_bf16(sum));
     }
     return y;
@@ -348,6 +362,7 @@ class NaiveDecoder {
   WeightSource source_;
   std::function<Vector(int, std::int64_t, const Vector&)> other_attention_;
   Store store_;
+  NaiveStorage storage_;
   std::vector<std::vector<Vector>> keys_, values_;        // by layer, then token
   std::vector<std::vector<std::int64_t>> other_choices_;  // by layer
   std::vector<NaiveStateLayer> states_;                   // by layer

@@ -30,15 +30,41 @@ inline constexpr std::int64_t kLatentStep = 32;
 /// Running maximum of a head that has seen no token.
 inline constexpr float kNoScore = -1e30F;
 
-/// y (batch, rows) = x (batch, k) W^T + bias. `weights` are row tiles, see PackedMatrix; a last
-/// tile of fewer than 16 rows has that many pairs per group. k is even, batch at most kMaxBatch.
-/// Accumulates in fp32, stores y as bf16. Strides are in elements.
+/// Elements of an input that share a scale where a kernel multiplies integers.
+inline constexpr std::int64_t kInputBlock = 32;
+/// Codes of integer weights are stored with this added, so that they are unsigned.
+inline constexpr int kInt8Bias = 128;
+inline constexpr int kInt4Bias = 8;
+
+/// What a GEMM kernel reads its weights as. bf16, fp32 and fp8 (E4M3) multiply inputs as they are,
+/// integers multiply 8-bit codes of them.
+enum class WeightKind { bf16, fp32, fp8, int8, int4 };
+inline constexpr std::size_t kWeightKinds = 5;
+
+constexpr bool is_integer(WeightKind kind) { return kind >= WeightKind::int8; }
+
+/// Inputs of a GEMM as integers: x is nearly scale x code, codes are in [-127, 127]. Columns stand
+/// side by side, so that those of one product come from few cache lines.
+struct InputCodes {
+  std::int8_t* codes = nullptr;          // (k / kInputBlock, batch, kInputBlock)
+  float* scales = nullptr;               // (k / kInputBlock, batch)
+  std::int32_t* negated_sums = nullptr;  // (k / kInputBlock, batch): of the codes, below zero
+};
+
+/// y (batch, rows) = x (batch, k) W^T + bias. `weights` are row tiles as `store_row` writes them,
+/// all of 16 rows: multiply() does a last one of fewer. k is even and, by kind, a multiple of 4, of
+/// kInputBlock or of `group`; batch at most kMaxBatch. Accumulates in fp32 (inside an input's block
+/// of codes exactly), stores y as bf16. Strides are in elements.
 struct GemmArgs {
-  const Bf16* weights = nullptr;
+  const void* weights = nullptr;
+  std::int64_t group = 0;             // elements that share a scale in `weights`; 0: there is none
+  const float* row_scales = nullptr;  // (rows) or none
   std::int64_t rows = 0;
   std::int64_t k = 0;
   const Bf16* x = nullptr;
   std::int64_t x_stride = 0;
+  InputCodes codes = {};    // of x, for integer weights
+  Bf16* scratch = nullptr;  // (batch, k), for others where the batch is above 1
   std::int64_t batch = 0;
   const Bf16* bias = nullptr;  // (rows) or none
   Bf16* y = nullptr;
@@ -228,7 +254,10 @@ struct WeightedSumArgs {
 /// Kernels of one instruction set. Single-threaded: a caller hands each thread its share.
 struct Kernels {
   IsaLevel isa = IsaLevel::portable;
-  void (*gemm)(const GemmArgs&) = nullptr;
+  void (*gemm[kWeightKinds])(const GemmArgs&) = {};  // by WeightKind
+  /// Codes of `args`' inputs into its `codes`: the nearest to x / scale, where scale is the block's
+  /// largest magnitude over 127.
+  void (*encode)(const GemmArgs& args) = nullptr;
   void (*attend)(const AttentionArgs&) = nullptr;
   void (*attend_latents)(const LatentAttentionArgs&) = nullptr;
   void (*score_index)(const IndexScoreArgs&) = nullptr;

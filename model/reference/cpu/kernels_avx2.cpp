@@ -40,8 +40,13 @@ struct Avx2 {
   static constexpr int kLatentHeads = 4;
   static constexpr int kLatentVectors = 1;
 
+  static constexpr int kIntColumns = 2;
+  static constexpr int kInt8Left = 0;
+
   using Floats = __m256;
   using Pairs = __m256i;
+  using Ints = __m256i;
+  using Bytes = __m256i;
 
   static float to_float(Bf16 bits) {
     return _mm_cvtss_f32(_mm_castsi128_ps(_mm_cvtsi32_si128(static_cast<int>(bits) << 16)));
@@ -155,6 +160,47 @@ struct Avx2 {
   }
   static Floats dot(Floats acc, Pairs a, Pairs b) {
     return _mm256_fmadd_ps(high(a), high(b), _mm256_fmadd_ps(low(a), low(b), acc));
+  }
+  static Floats load_half(const std::byte* at) {
+    return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at)));
+  }
+  template <int kFactor>  // zero or a power of two
+  static Ints multiple(const std::int32_t* at) {
+    if constexpr (kFactor == 0)
+      return _mm256_setzero_si256();
+    else
+      return _mm256_slli_epi32(_mm256_set1_epi32(*at), __builtin_ctz(kFactor));
+  }
+  static Floats to_floats(Ints x) { return _mm256_cvtepi32_ps(x); }
+  static Ints nearest(Floats x) { return _mm256_cvtps_epi32(x); }
+  static void store_codes(std::int8_t* at, Ints x) {
+    const __m128i words =
+        _mm_packs_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(at), _mm_packs_epi16(words, words));
+  }
+  static Bytes load_words(const std::byte* at) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
+  }
+  static Bytes low_halves(Bytes x) { return _mm256_and_si256(x, _mm256_set1_epi8(15)); }
+  static Bytes high_halves(Bytes x) { return low_halves(_mm256_srli_epi16(x, 4)); }
+  static Bytes set_four(const std::int8_t* x) {
+    int four = 0;
+    __builtin_memcpy(&four, x, sizeof four);
+    return _mm256_set1_epi32(four);
+  }
+  static Ints add_words(Ints acc, __m256i words) {
+    return _mm256_add_epi32(acc, _mm256_madd_epi16(words, _mm256_set1_epi16(1)));
+  }
+  /// Unsigned times signed bytes add up in 16 bits: 255 x 127 twice would not fit, so the signs
+  /// move to the weights.
+  static Ints dot_int8(Ints acc, Bytes w, const std::int8_t* x) {
+    const Bytes codes = set_four(x);
+    const Bytes weights = _mm256_xor_si256(w, _mm256_set1_epi8(-128));
+    return add_words(
+        acc, _mm256_maddubs_epi16(_mm256_abs_epi8(codes), _mm256_sign_epi8(weights, codes)));
+  }
+  static Ints dot_int4(Ints acc, Bytes w, const std::int8_t* x) {
+    return add_words(acc, _mm256_maddubs_epi16(w, set_four(x)));
   }
   /// Adds the four lanes of each half of a, b, c, d, in the order of memory: the two of a first.
   static Floats add_groups(Floats a, Floats b, Floats c, Floats d) {

@@ -29,7 +29,8 @@ consteval BytePlanes planes_of(const Magnitudes& magnitudes) {
 constexpr BytePlanes kFp8E4m3Planes = planes_of(kFp8E4m3Magnitudes);
 constexpr BytePlanes kInt8Planes = planes_of(kInt8Magnitudes);
 
-/// Sixteen lanes with VDPBF16PS, which multiplies and adds a pair per lane.
+/// Sixteen lanes with VDPBF16PS, which multiplies and adds a pair per lane, VPDPBUSD, which does
+/// that for four unsigned and signed bytes, and VPERMI2B, which looks up 128 bytes.
 struct Avx512Bf16 {
   static constexpr int kLanes = 16;
   static constexpr int kMaxRowTiles = 4;
@@ -43,8 +44,13 @@ struct Avx512Bf16 {
   static constexpr int kLatentHeads = 4;
   static constexpr int kLatentVectors = 2;
 
+  static constexpr int kIntColumns = 8;
+  static constexpr int kInt8Left = kInt8Bias;
+
   using Floats = __m512;
   using Pairs = __m512i;
+  using Ints = __m512i;
+  using Bytes = __m512i;
 
   static float to_float(Bf16 bits) {
     return _mm_cvtss_f32(_mm_castsi128_ps(_mm_cvtsi32_si128(static_cast<int>(bits) << 16)));
@@ -117,6 +123,31 @@ struct Avx512Bf16 {
   static Floats dot(Floats acc, Pairs a, Pairs b) {
     return _mm512_dpbf16_ps(acc, (__m512bh)a, (__m512bh)b);
   }
+  static Floats low(Pairs x) { return _mm512_castsi512_ps(_mm512_slli_epi32(x, 16)); }
+  static Floats high(Pairs x) {
+    return _mm512_castsi512_ps(_mm512_and_si512(x, _mm512_set1_epi32(-65536)));
+  }
+  static Floats load_half(const std::byte* at) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)));
+  }
+  template <int kFactor>  // a power of two
+  static Ints multiple(const std::int32_t* at) {
+    return _mm512_slli_epi32(_mm512_set1_epi32(*at), __builtin_ctz(kFactor));
+  }
+  static Floats to_floats(Ints x) { return _mm512_cvtepi32_ps(x); }
+  static Ints nearest(Floats x) { return _mm512_cvtps_epi32(x); }
+  static void store_codes(std::int8_t* at, Ints x) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(at), _mm512_cvtepi32_epi8(x));
+  }
+  static Bytes load_words(const std::byte* at) { return _mm512_loadu_si512(at); }
+  static Bytes low_halves(Bytes x) { return _mm512_and_si512(x, _mm512_set1_epi8(15)); }
+  static Bytes high_halves(Bytes x) { return low_halves(_mm512_srli_epi16(x, 4)); }
+  static Ints dot_int8(Ints acc, Bytes w, const std::int8_t* x) {
+    int four = 0;
+    __builtin_memcpy(&four, x, sizeof four);
+    return _mm512_dpbusd_epi32(acc, w, _mm512_set1_epi32(four));
+  }
+  static Ints dot_int4(Ints acc, Bytes w, const std::int8_t* x) { return dot_int8(acc, w, x); }
   /// Adds the four lanes of each quarter of a, b, c, d, in the order of memory: those of a first.
   static Floats add_groups(Floats a, Floats b, Floats c, Floats d) {
     const Floats ab = add(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));  // a02 b02 a13 b13

@@ -3,6 +3,7 @@
 #include "model/reference/cpu/attention_body.hpp"
 #include "model/reference/cpu/elementwise_body.hpp"
 #include "model/reference/cpu/gemm_body.hpp"
+#include "model/reference/cpu/gemm_int_body.hpp"
 #include "model/reference/cpu/latent_attention_body.hpp"
 #include "model/reference/cpu/recurrence_body.hpp"
 #include "model/reference/cpu/state_layer_body.hpp"
@@ -13,7 +14,9 @@ namespace roofcast::detail {
 template <typename S>
 Kernels make_kernels(IsaLevel isa) {
   return {.isa = isa,
-          .gemm = gemm<S>,
+          .gemm = {gemm<S, Bf16Weights<S>>, gemm<S, Fp32Weights<S>>, gemm<S, Fp8Weights<S>>,
+                   int_gemm<S, Int8Weights<S>>, int_gemm<S, Int4Weights<S>>},
+          .encode = encode<S>,
           .attend = attend<S>,
           .attend_latents = attend_latents<S>,
           .score_index = score_index<S>,

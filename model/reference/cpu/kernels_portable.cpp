@@ -8,7 +8,8 @@ namespace {
 
 /// Four lanes in the compilers' vector extension, for any machine. This is the interface that all
 /// instruction sets give: Floats are kLanes fp32 values, Pairs are kLanes pairs of bf16 values, and
-/// dot() multiplies pairwise and adds both products to the lane's sum.
+/// dot() multiplies pairwise and adds both products to the lane's sum. Bytes are four integer codes
+/// per lane; dot_int8() and dot_int4() add their products with the four codes of an input to Ints.
 struct Portable {
   static constexpr int kLanes = 4;
   static constexpr int kMaxRowTiles = 1;
@@ -20,8 +21,13 @@ struct Portable {
   static constexpr int kLatentHeads = 2;
   static constexpr int kLatentVectors = 1;
 
+  static constexpr int kIntColumns = 1;
+  static constexpr int kInt8Left = 0;  // bias that dot_int8 leaves in its sums
+
   using Floats = float __attribute__((vector_size(16)));
   using Pairs = std::uint32_t __attribute__((vector_size(16)));
+  using Ints = std::int32_t __attribute__((vector_size(16)));
+  using Bytes = std::uint8_t __attribute__((vector_size(16)));
 
   static float to_float(Bf16 bits) {
     const auto wide = static_cast<std::uint32_t>(bits) << 16;
@@ -99,6 +105,53 @@ struct Portable {
     acc += as_floats(a << 16) * as_floats(b << 16);
     return acc + as_floats(a & 0xffff0000U) * as_floats(b & 0xffff0000U);
   }
+  static Floats low(Pairs x) { return as_floats(x << 16); }
+  static Floats high(Pairs x) { return as_floats(x & 0xffff0000U); }
+  static float half_to_float(const std::byte* at) {
+    std::uint16_t half = 0;
+    std::memcpy(&half, at, sizeof half);
+    const std::uint32_t sign = (half & 0x8000U) << 16;
+    const std::uint32_t shifted = (half & 0x7fffU) << 13;
+    float value = 0.0F;
+    std::memcpy(&value, &shifted, sizeof value);
+    return (sign != 0 ? -value : value) * 0x1p112F;  // finite, as scales are
+  }
+  static Floats load_half(const std::byte* at) {
+    return Floats{half_to_float(at), half_to_float(at + 2), half_to_float(at + 4),
+                  half_to_float(at + 6)};
+  }
+  /// kFactor times a whole number in every lane.
+  template <int kFactor>
+  static Ints multiple(const std::int32_t* at) {
+    const std::int32_t x = kFactor * *at;
+    return Ints{x, x, x, x};
+  }
+  static Floats to_floats(Ints x) { return __builtin_convertvector(x, Floats); }
+  /// Nearest whole numbers of magnitudes below 2^22, ties to even.
+  static Ints nearest(Floats x) {
+    const Floats no_fraction = set(0x1.8p23F);  // sums near it are whole numbers
+    return __builtin_convertvector((x + no_fraction) - no_fraction, Ints);
+  }
+  static void store_codes(std::int8_t* at, Ints x) {
+    for (int i = 0; i < kLanes; ++i) at[i] = static_cast<std::int8_t>(x[i]);
+  }
+  static Bytes load_words(const std::byte* at) {
+    Bytes x;
+    std::memcpy(&x, at, sizeof x);
+    return x;
+  }
+  static Bytes low_halves(Bytes x) { return x & 15; }
+  static Bytes high_halves(Bytes x) { return x >> 4; }
+  static Ints dot_biased(Ints acc, Bytes w, const std::int8_t* x, int bias) {
+    for (int i = 0; i < kLanes; ++i) {
+      for (int j = 0; j < 4; ++j) acc[i] += (w[4 * i + j] - bias) * x[j];
+    }
+    return acc;
+  }
+  static Ints dot_int8(Ints acc, Bytes w, const std::int8_t* x) {
+    return dot_biased(acc, w, x, kInt8Bias);
+  }
+  static Ints dot_int4(Ints acc, Bytes w, const std::int8_t* x) { return dot_biased(acc, w, x, 0); }
   /// Lane i of the result is the sum of the four lanes of argument i.
   static Floats add_groups(Floats a, Floats b, Floats c, Floats d) {
     return Floats{horizontal_sum(a), horizontal_sum(b), horizontal_sum(c), horizontal_sum(d)};

@@ -25,8 +25,10 @@ void tile_scores(const Bf16* q, const Bf16* rows, std::int64_t width, std::int64
   constexpr int kColumns = S::kGemmColumns[R];
   for (std::int64_t i = 0; i < tokens * R * kRowTile; ++i) sums[i] = 0.0F;
   for (std::int64_t t = 0; t < tokens; t += kColumns)
-    gemm_columns<S, R, kColumns>(tokens - t, q, kRowTile * width, rows + t * width, width, 0,
-                                 width / 2, sums + t * R * kRowTile);
+    gemm_columns<S, Bf16Weights<S>, R, kColumns>(
+        tokens - t, reinterpret_cast<const std::byte*>(q),
+        kRowTile * width * static_cast<std::int64_t>(sizeof(Bf16)),
+        ColumnRows{rows + t * width, width}, 0, width / 2, sums + t * R * kRowTile);
 }
 
 /// Softmax step of 16 heads, a lane each: turns scores (tokens, stride) into bf16 weights

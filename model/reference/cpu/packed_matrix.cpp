@@ -1,7 +1,9 @@
 #include "model/reference/cpu/packed_matrix.hpp"
 
 #include <algorithm>
-#include <stdexcept>
+#include <string>
+
+#include "model/base/error.hpp"
 
 namespace roofcast {
 namespace {
@@ -27,34 +29,46 @@ std::byte* Arena::take_bytes(std::int64_t wanted) {
   return at;
 }
 
-PackedMatrix::PackedMatrix(std::int64_t rows, std::int64_t k, Arenas& arenas,
-                           std::int64_t first_thread)
-    : rows_(rows), k_(k) {
-  if (k < 2 || k % 2 != 0) throw std::invalid_argument("a packed matrix needs an even width");
+PackedMatrix::PackedMatrix(std::int64_t rows, std::int64_t k, const WeightFormat& format,
+                           Arenas& arenas, std::int64_t first_thread)
+    : format_(format), rows_(rows), k_(k) {
+  if (k < 1 || k % format.width_step != 0)
+    throw UnsupportedError("the reference engine has no kernel for " + std::string(format.name) +
+                           " in rows of " + std::to_string(k) + ", which is not a multiple of " +
+                           std::to_string(format.width_step));
   const std::int64_t tiles = (rows + kRowTile - 1) / kRowTile;
   const int parts = static_cast<int>(arenas.size());
   for (int i = 0; i < parts; ++i) {
     const auto at = static_cast<int>((i + parts - first_thread % parts) % parts);
     const Range part = part_of(tiles, at, parts);
-    const Range own = {part.begin * kRowTile, std::min(part.end * kRowTile, rows)};
-    Bf16* const data =
-        own.size() > 0 ? arenas[static_cast<std::size_t>(i)].take(own.size() * k) : nullptr;
-    slabs_.push_back({own, data});
+    Slab slab{.rows = {part.begin * kRowTile, std::min(part.end * kRowTile, rows)}};
+    if (slab.rows.size() > 0) {
+      Arena& arena = arenas[static_cast<std::size_t>(i)];
+      slab.data = arena.take_bytes(slab.rows.size() * row_bytes());
+      if (format.row_scale)
+        slab.row_scales = reinterpret_cast<float*>(
+            arena.take_bytes(slab.rows.size() * static_cast<std::int64_t>(sizeof(float))));
+    }
+    slabs_.push_back(slab);
   }
+}
+
+WeightSlab PackedMatrix::weights(int thread) const {
+  const Slab& slab = slabs_[static_cast<std::size_t>(thread)];
+  return {format_, slab.data, slab.row_scales, slab.rows.size(), k_};
 }
 
 void PackedMatrix::fill(int thread, const RowSource& source) {
   const Slab& slab = slabs_[static_cast<std::size_t>(thread)];
-  std::vector<Bf16> row(static_cast<std::size_t>(k_));
-  for (std::int64_t i = slab.rows.begin; i < slab.rows.end; ++i) {
-    source(i, row.data());
-    const std::int64_t first = i - i % kRowTile;
+  std::vector<Bf16> values(static_cast<std::size_t>(k_));
+  for (std::int64_t row = slab.rows.begin; row < slab.rows.end; ++row) {
+    source(row, values.data());
+    const std::int64_t first = row - row % kRowTile;
     const std::int64_t width = std::min(kRowTile, rows_ - first);
-    Bf16* const tile = slab.data + (first - slab.rows.begin) * k_ + (i - first) * 2;
-    for (std::int64_t j = 0; j < k_; j += 2) {
-      tile[j * width] = row[static_cast<std::size_t>(j)];
-      tile[j * width + 1] = row[static_cast<std::size_t>(j + 1)];
-    }
+    const float scale =
+        store_row(format_, values.data(), k_, slab.data + (first - slab.rows.begin) * row_bytes(),
+                  width, row - first);
+    if (format_.row_scale) slab.row_scales[row - slab.rows.begin] = scale;
   }
 }
 
@@ -64,26 +78,17 @@ void PackedMatrix::gather_row(std::int64_t row, Bf16* out) const {
   });
   const std::int64_t first = row - row % kRowTile;
   const std::int64_t width = std::min(kRowTile, rows_ - first);
-  const Bf16* const tile = slab->data + (first - slab->rows.begin) * k_ + (row - first) * 2;
-  for (std::int64_t j = 0; j < k_; j += 2) {
-    out[j] = tile[j * width];
-    out[j + 1] = tile[j * width + 1];
-  }
+  std::vector<float> values(static_cast<std::size_t>(k_));
+  load_row(format_, slab->data + (first - slab->rows.begin) * row_bytes(), width, row - first,
+           format_.row_scale ? slab->row_scales[row - slab->rows.begin] : 1.0F, k_, values.data());
+  for (std::int64_t j = 0; j < k_; ++j) out[j] = float_to_bf16(values[static_cast<std::size_t>(j)]);
 }
 
 void PackedMatrix::multiply(const Kernels& kernels, int thread, const Bf16* x, std::int64_t batch,
                             const Bf16* bias, Bf16* y) const {
-  const Slab& slab = slabs_[static_cast<std::size_t>(thread)];
-  if (slab.rows.size() == 0) return;
-  kernels.gemm({.weights = slab.data,
-                .rows = slab.rows.size(),
-                .k = k_,
-                .x = x,
-                .x_stride = k_,
-                .batch = batch,
-                .bias = bias == nullptr ? nullptr : bias + slab.rows.begin,
-                .y = y + slab.rows.begin,
-                .y_stride = rows_});
+  const std::int64_t first = slab(thread).begin;
+  roofcast::multiply(kernels, weights(thread), x, k_, batch,
+                     bias == nullptr ? nullptr : bias + first, y + first, rows_);
 }
 
 }  // namespace roofcast

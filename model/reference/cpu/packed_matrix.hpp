@@ -7,6 +7,7 @@
 #include "model/reference/cpu/huge_buffer.hpp"
 #include "model/reference/cpu/kernels.hpp"
 #include "model/reference/cpu/thread_pool.hpp"
+#include "model/reference/cpu/weight_slab.hpp"
 
 namespace roofcast {
 
@@ -30,29 +31,33 @@ using Arenas = std::vector<Arena>;
 /// Writes row `row` of a matrix, (k) bf16 values, to `out`.
 using RowSource = std::function<void(std::int64_t row, Bf16* out)>;
 
-/// A bf16 matrix (rows, k) as row tiles, split by rows into one slab per thread. A slab lies in its
-/// thread's arena as (tiles, k / 2, 16, 2); the matrix's last tile may have fewer than 16 rows.
+/// A matrix (rows, k) in one weight format as row tiles, split by rows into one slab per thread,
+/// which lies in its thread's arena. The matrix's last tile may have fewer than 16 rows.
 class PackedMatrix {
  public:
   PackedMatrix() = default;
   /// The first slab goes to thread `first_thread`: many matrices of few tiles share threads evenly
-  /// when each starts at another. Throws std::invalid_argument unless k is even and above 0.
-  PackedMatrix(std::int64_t rows, std::int64_t k, Arenas& arenas, std::int64_t first_thread = 0);
+  /// when each starts at another. Throws UnsupportedError unless k is above 0 and a multiple of
+  /// what the format needs.
+  PackedMatrix(std::int64_t rows, std::int64_t k, const WeightFormat& format, Arenas& arenas,
+               std::int64_t first_thread = 0);
 
   std::int64_t rows() const { return rows_; }
   std::int64_t k() const { return k_; }
+  const WeightFormat& format() const { return format_; }
   /// Rows of `thread`'s slab.
   Range slab(int thread) const { return slabs_[static_cast<std::size_t>(thread)].rows; }
-  /// Its row tiles; null without rows.
-  const Bf16* slab_data(int thread) const { return slabs_[static_cast<std::size_t>(thread)].data; }
+  /// What `thread` multiplies.
+  WeightSlab weights(int thread) const;
   double slab_bytes(int thread) const {
-    return static_cast<double>(slab(thread).size() * k_) * sizeof(Bf16);
+    return static_cast<double>(slab(thread).size() * row_bytes());
   }
+  std::int64_t row_bytes() const { return format_.row_bytes(k_); }
 
   /// Fills the slab of `thread`; to be called by that thread.
   void fill(int thread, const RowSource& source);
 
-  /// Copies row `row`, (k) values, to `out`.
+  /// Copies row `row`, (k) values as they are stored but rounded to bf16, to `out`.
   void gather_row(std::int64_t row, Bf16* out) const;
 
   /// y (batch, rows) = x (batch, k) W^T + bias, the rows of `thread`'s slab.
@@ -62,9 +67,11 @@ class PackedMatrix {
  private:
   struct Slab {
     Range rows;
-    Bf16* data = nullptr;
+    std::byte* data = nullptr;
+    float* row_scales = nullptr;
   };
 
+  WeightFormat format_ = kBf16Weights;
   std::int64_t rows_ = 0;
   std::int64_t k_ = 0;
   std::vector<Slab> slabs_;  // by thread

@@ -46,26 +46,19 @@ void Worker::multiply_in(std::size_t hit) {
   const std::int64_t first = groups.first[hit];
   const std::int64_t pairs = groups.first[hit + 1] - first;
   const std::int64_t at = first * task.expert_dim + slice.inner.begin;
-  GemmArgs args{.weights = slice.up,
-                .rows = rows,
-                .k = task.hidden_dim,
-                .x = task.batch == 1 ? task.x : buffers.x.data() + first * task.hidden_dim,
-                .x_stride = task.hidden_dim,
-                .batch = pairs,
-                .y = buffers.up.data() + at,
-                .y_stride = task.expert_dim};
-  kernels.gemm(args);
-  if (slice.gate != nullptr) {
-    args.weights = slice.gate;
-    args.y = buffers.gate.data() + at;
-    kernels.gemm(args);
-  }
+  const bool gated = slice.gate.rows > 0;
+  const Bf16* const x = task.batch == 1 ? task.x : buffers.x.data() + first * task.hidden_dim;
+  multiply(kernels, slice.up, x, task.hidden_dim, pairs, nullptr, buffers.up.data() + at,
+           task.expert_dim);
+  if (gated)
+    multiply(kernels, slice.gate, x, task.hidden_dim, pairs, nullptr, buffers.gate.data() + at,
+             task.expert_dim);
   for (std::int64_t row = at; row < at + pairs * task.expert_dim; row += task.expert_dim)
     kernels.activate({.up = buffers.up.data() + row,
-                      .gate = slice.gate == nullptr ? nullptr : buffers.gate.data() + row,
+                      .gate = gated ? buffers.gate.data() + row : nullptr,
                       .out = buffers.hidden.data() + row,
                       .n = rows});
-  reads.weights += (slice.gate == nullptr ? 1 : 2) * rows * task.hidden_dim;
+  reads.weight_bytes += slice.up.bytes() + slice.gate.bytes();
   // As the model counts: two vectors of the expert's width are written here, plain or gated.
   reads.activations += pairs * (task.hidden_dim + 2 * rows);
 }
@@ -76,15 +69,10 @@ void Worker::multiply_down(std::size_t hit) {
   if (rows == 0) return;
   const std::int64_t first = groups.first[hit];
   const std::int64_t pairs = groups.first[hit + 1] - first;
-  kernels.gemm({.weights = slice.down,
-                .rows = rows,
-                .k = task.expert_dim,
-                .x = buffers.hidden.data() + first * task.expert_dim,
-                .x_stride = task.expert_dim,
-                .batch = pairs,
-                .y = buffers.y.data() + first * task.hidden_dim + slice.outer.begin,
-                .y_stride = task.hidden_dim});
-  reads.weights += rows * task.expert_dim;
+  multiply(kernels, slice.down, buffers.hidden.data() + first * task.expert_dim, task.expert_dim,
+           pairs, nullptr, buffers.y.data() + first * task.hidden_dim + slice.outer.begin,
+           task.hidden_dim);
+  reads.weight_bytes += slice.down.bytes();
   reads.activations += pairs * (task.expert_dim + rows);
 }
 

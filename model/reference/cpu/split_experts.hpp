@@ -7,17 +7,17 @@
 #include "model/reference/cpu/expert_routing.hpp"
 #include "model/reference/cpu/kernels.hpp"
 #include "model/reference/cpu/thread_pool.hpp"
+#include "model/reference/cpu/weight_slab.hpp"
 
 namespace roofcast {
 
-/// What one thread multiplies of one expert: the same rows of up and gate, and rows of down, all as
-/// row tiles (see PackedMatrix).
+/// What one thread multiplies of one expert: the same rows of up and gate, and rows of down.
 struct ExpertSlice {
   Range inner;  // rows of up and of gate
   Range outer;  // rows of down
-  const Bf16* up = nullptr;
-  const Bf16* gate = nullptr;  // none: the expert is plain
-  const Bf16* down = nullptr;
+  WeightSlab up = {};
+  WeightSlab gate = {};  // without rows: the expert is plain
+  WeightSlab down = {};
 };
 
 /// Routed experts of a whole batch in one layer. Every expert is split by rows among all threads.
@@ -46,11 +46,11 @@ struct ExpertBuffers {
   void reserve(int threads, std::int64_t pairs, std::int64_t hidden_dim, std::int64_t expert_dim);
 };
 
-/// What one thread read and wrote, in elements, and the distinct experts of all threads.
+/// What one thread read and wrote, and the distinct experts of all threads.
 struct ExpertReads {
   std::int64_t experts_hit = 0;
-  std::int64_t weights = 0;
-  std::int64_t activations = 0;
+  std::int64_t weight_bytes = 0;
+  std::int64_t activations = 0;  // elements
 };
 
 /// Chooses each token's experts into `choices` (batch, per_token) and runs them. By every thread of
