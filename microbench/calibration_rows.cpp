@@ -64,6 +64,41 @@ void add_gemms(CpuEnvironment& environment, bool quick, std::vector<CpuBench>& o
   }
 }
 
+/// Other formats, each in the block layout that costs its kernel most. Fewer shapes do: what
+/// differs from bf16 is the work per byte.
+void add_products_of(std::string_view format, CpuEnvironment& environment, bool quick,
+                     std::vector<CpuBench>& out) {
+  std::vector<GemmShape> shapes = {{1024, 1024}, {4096, 4096}};
+  std::vector<std::int64_t> batches = {1, 4, 16};
+  if (!quick) {
+    shapes.insert(shapes.end(), {{6144, 1024}, {2048, 8192}});
+    batches = {1, 2, 4, 8, 16, 64};
+  }
+  for (GemmShape shape : shapes) {
+    shape.format = find_weight_format(format).value();
+    for (const std::int64_t batch : batches) {
+      shape.batch = batch;
+      out.push_back(gemm_bench(environment, shape));
+    }
+  }
+}
+
+void add_fp32_gemms(CpuEnvironment& environment, bool quick, std::vector<CpuBench>& out) {
+  add_products_of("fp32", environment, quick, out);
+}
+
+void add_fp8_gemms(CpuEnvironment& environment, bool quick, std::vector<CpuBench>& out) {
+  add_products_of("fp8_e4m3", environment, quick, out);
+}
+
+void add_int8_gemms(CpuEnvironment& environment, bool quick, std::vector<CpuBench>& out) {
+  add_products_of("q8_0", environment, quick, out);
+}
+
+void add_int4_gemms(CpuEnvironment& environment, bool quick, std::vector<CpuBench>& out) {
+  add_products_of("q4_0", environment, quick, out);
+}
+
 /// What attention is measured on: heads, sequences and contexts, each with each.
 struct AttentionGrid {
   std::vector<AttentionShape> heads = {{1, 16, 8, 128}, {1, 8, 2, 64}, {1, 32, 4, 128}};
@@ -174,6 +209,22 @@ constexpr CalibrationRow kRows[] = {
     {.benchmark = "gemm",
      .primitive = "gemm_bf16",
      .add_points = add_gemms,
+     .terms = {.compute = true, .norm = true}},
+    {.benchmark = "gemm_fp32",
+     .primitive = "gemm_fp32",
+     .add_points = add_fp32_gemms,
+     .terms = {.compute = true, .norm = true}},
+    {.benchmark = "gemm_fp8",
+     .primitive = "gemm_fp8",
+     .add_points = add_fp8_gemms,
+     .terms = {.compute = true, .norm = true}},
+    {.benchmark = "gemm_int8",
+     .primitive = "gemm_int8",
+     .add_points = add_int8_gemms,
+     .terms = {.compute = true, .norm = true}},
+    {.benchmark = "gemm_int4",
+     .primitive = "gemm_int4",
+     .add_points = add_int4_gemms,
      .terms = {.compute = true, .norm = true}},
     {.benchmark = "attention_bf16",
      .primitive = "attention_bf16",

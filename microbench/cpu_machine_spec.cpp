@@ -66,6 +66,13 @@ MachineSpec describe_cpu(const Topology& topology, int threads, IsaLevel isa, co
       rate(peaks.dot_rate, "highest burst of dot products in registers");
   machine.peaks[static_cast<std::size_t>(ComputeFormat::fp32)] =
       rate(fp32, isa == IsaLevel::avx512_bf16 ? "half of bf16" : "as bf16");
+  if (isa != IsaLevel::portable) {
+    // VPDPBUSD does four products of bytes per lane, where VDPBF16PS does two; in AVX2 a product of
+    // byte pairs stands beside two multiply-adds.
+    for (const ComputeFormat format : {ComputeFormat::int8, ComputeFormat::int4})
+      machine.peaks[static_cast<std::size_t>(format)] =
+          rate(2.0 * peaks.dot_rate, "twice bf16: products of bytes");
+  }
   if (topology.last_level_cache_bytes > 0)
     machine.cache.size = {{static_cast<double>(topology.last_level_cache_bytes)}, system, ""};
   return machine;

@@ -78,19 +78,28 @@ double streamed_bytes(const Operator& op, const CostModel& model) {
   }
 }
 
-/// A cache of a byte or less per element is converted while it is read, whatever it multiplies in.
-ComputeKind stored_kind(const Operator& op) {
+/// What the kernel reads its cache or weights as. A cache of a byte or less per element is
+/// converted while it is read, whatever it multiplies in. Kernels for weights that are stored in
+/// fewer bits than they multiply in (GGUF, AWQ) differ by width: of those of about 8 and of about 4
+/// bits, the calibration of a machine may have one; else they count as what they multiply in.
+ComputeFormat stored_format(const Operator& op, const CostModel& model) {
   const NumberFormat& format = op.format.row();
-  const bool cache = op.kind == OperatorKind::attention || op.kind == OperatorKind::mla;
-  const bool wide = format.compute <= ComputeKind::bf16;
-  return cache && wide && format.block_bits < 12 * format.block_elements ? ComputeKind::fp8
-                                                                         : format.compute;
+  const double bits = format.bits_per_element();
+  if (format.compute <= ComputeKind::bf16 && bits < 12.0) {
+    if (op.kind == OperatorKind::attention || op.kind == OperatorKind::mla)
+      return ComputeFormat::fp8;
+    const ComputeFormat narrow = bits < 6.0 ? ComputeFormat::int4 : ComputeFormat::int8;
+    const PrimitiveCost& primitive = model.primitives[static_cast<std::size_t>(op.kind)];
+    if (primitive.measured[static_cast<std::size_t>(narrow)]) return narrow;
+  }
+  return compute_format(format.compute);
 }
 
 /// Attention on a narrow cache as it was measured; nullptr for other operators and machines.
 const NarrowAttention* narrow_attention(const Operator& op, const CostModel& model) {
   if (op.kind != OperatorKind::attention) return nullptr;
-  const NarrowAttention& own = model.narrow_attention[static_cast<std::size_t>(stored_kind(op))];
+  const NarrowAttention& own =
+      model.narrow_attention[static_cast<std::size_t>(stored_format(op, model))];
   return own.measured ? &own : nullptr;
 }
 
@@ -154,10 +163,14 @@ OperatorCost cost_collective(const Operator& op, const CostModel& model) {
 
 OperatorCeiling operator_ceiling(const Operator& op, const CostModel& model) {
   const PrimitiveCost& primitive = model.primitives[static_cast<std::size_t>(op.kind)];
-  const ComputeKind stored = stored_kind(op);
-  // MLA multiplies its latents as they are stored; other kernels widen a narrow cache first.
-  const ComputeKind multiplied =
-      op.kind == OperatorKind::mla ? op.format.row().compute : op.compute;
+  const ComputeFormat stored = stored_format(op, model);
+  // MLA multiplies its latents as they are stored, measured kernels their weights; other kernels
+  // widen what is narrow first.
+  const bool weights = op.kind == OperatorKind::gemm || op.kind == OperatorKind::moe;
+  const ComputeFormat multiplied =
+      weights && primitive.measured[static_cast<std::size_t>(stored)] ? stored
+      : op.kind == OperatorKind::mla ? compute_format(op.format.row().compute)
+                                     : compute_format(op.compute);
   const auto at = static_cast<std::size_t>(stored);
   const NarrowAttention* const narrow = narrow_attention(op, model);
   return {.bandwidth = primitive.bandwidth[at],
@@ -174,7 +187,9 @@ double least_seconds(const Operator& op, const CostModel& model, double working_
     return all_reduce_seconds(model.least_all_reduce, op.bytes.collective,
                               static_cast<int>(op.shape.ranks))
         .value;
-  const double compute = model.peak_flops[static_cast<std::size_t>(op.compute)];
+  const double compute =
+      std::max(model.peak_flops[static_cast<std::size_t>(compute_format(op.compute))],
+               model.peak_flops[static_cast<std::size_t>(operator_ceiling(op, model).multiplied)]);
   const double memory_s = model.peak_bandwidth > 0.0
                               ? op.bytes.memory().value *
                                     seconds_per_byte(model.peak_bandwidth, model, working_set_bytes)

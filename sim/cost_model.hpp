@@ -4,16 +4,19 @@
 #include <string>
 
 #include "hardware/src/calibration.hpp"
-#include "model/base/number_format.hpp"
+#include "hardware/src/compute_format.hpp"
 #include "model/operators/operator.hpp"
 
 namespace roofcast {
 
 inline constexpr std::size_t kOperatorKinds = kOperatorKindNames.size();
-inline constexpr std::size_t kComputeKinds = 6;
 
-constexpr std::array<double, kComputeKinds> filled(double value) {
-  std::array<double, kComputeKinds> all{};
+/// One value for each ComputeFormat.
+template <typename T>
+using ByFormat = std::array<T, kComputeFormats>;
+
+constexpr ByFormat<double> filled(double value) {
+  ByFormat<double> all{};
   for (double& one : all) one = value;
   return all;
 }
@@ -22,17 +25,18 @@ constexpr std::array<double, kComputeKinds> filled(double value) {
 /// bytes per second, FLOP/s): this is the inner loop of sweeps.
 struct PrimitiveCost {
   double fixed_s = 0.0;  // per kernel, overlapped by nothing
-  // Attainable bytes/s, by what the stored operand multiplies in: narrow ones need conversion.
-  std::array<double, kComputeKinds> bandwidth = {};
-  std::array<double, kComputeKinds> flops = {};  // attainable FLOP/s by ComputeKind
+  // Attainable bytes/s, by how the operand is stored: narrow ones need conversion.
+  ByFormat<double> bandwidth = {};
+  ByFormat<double> flops = {};  // attainable FLOP/s
   // p of the norm by which memory and compute time overlap, as measured; 0: that of the model.
-  std::array<double, kComputeKinds> norm = {};
-  // 10 % and 90 % quantiles of measured / predicted time, by what the stored operand multiplies in.
-  std::array<double, kComputeKinds> low = filled(1.0);
-  std::array<double, kComputeKinds> high = filled(1.0);
-  // True where a calibrated machine lacks this kernel: its constants and its range are those of the
-  // machine's generation.
-  std::array<bool, kComputeKinds> unmeasured = {};
+  ByFormat<double> norm = {};
+  // 10 % and 90 % quantiles of measured / predicted time, by how the operand is stored.
+  ByFormat<double> low = filled(1.0);
+  ByFormat<double> high = filled(1.0);
+  // Whether the machine's calibration has this kernel, and whether there is a calibration that
+  // lacks it: then its constants and its range are those of the machine's generation.
+  ByFormat<bool> measured = {};
+  ByFormat<bool> unmeasured = {};
   std::string origin;  // where the constants come from, for provenance
 };
 
@@ -62,15 +66,15 @@ struct CostModel {
   double gemm_sqrt_k_s = 0.0;        // x sqrt(K / 1000): serial reduction over K
   double attention_kv_head_s = 0.0;  // x sequences x kv heads / units
   double attention_head_s = 0.0;     // x sequences x query heads / units
-  std::array<NarrowAttention, kComputeKinds> narrow_attention;  // by what the cache multiplies in
-  double mla_head_block_s = 0.0;  // x sequences x ceil(heads / 64) / units
-  double moe_io_bandwidth = 0.0;  // token traffic of expert blocks
+  ByFormat<NarrowAttention> narrow_attention;  // by how the cache is stored
+  double mla_head_block_s = 0.0;               // x sequences x ceil(heads / 64) / units
+  double moe_io_bandwidth = 0.0;               // token traffic of expert blocks
 
   double cache_bytes = 0.0;  // last-level cache; 0: not modelled
   double cache_bandwidth = 0.0;
 
   double peak_bandwidth = 0.0;  // data sheet, for the sanity bound
-  std::array<double, kComputeKinds> peak_flops = {};
+  ByFormat<double> peak_flops = {};
 
   double layer_overhead_s = 0.0;
   double host_per_kernel_s = 0.0;

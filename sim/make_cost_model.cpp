@@ -49,27 +49,33 @@ double launch_seconds(const Ceiling& ceiling, LaunchMode mode) {
 }
 
 Ceiling ceiling_of(const Machine& machine, const EngineProfile& engine, OperatorKind kind,
-                   ComputeKind compute) {
-  const ComputeFormat format = compute_format(compute);
+                   ComputeFormat format) {
   return engine.ceilings == CeilingBasis::peak
              ? ideal_ceiling(machine, format)
              : attainable_ceiling(machine, primitive_of(kind), format);
 }
 
+/// How operands are stored or multiplied.
+constexpr std::array kFormats = {ComputeFormat::fp32, ComputeFormat::fp16, ComputeFormat::bf16,
+                                 ComputeFormat::fp8,  ComputeFormat::int8, ComputeFormat::fp4,
+                                 ComputeFormat::int4};
+
 PrimitiveCost make_primitive(const Machine& machine, const EngineProfile& engine,
                              OperatorKind kind) {
   PrimitiveCost cost;
-  for (std::size_t i = 0; i < kComputeKinds; ++i) {
-    const Ceiling ceiling = ceiling_of(machine, engine, kind, static_cast<ComputeKind>(i));
+  for (const ComputeFormat format : kFormats) {
+    const auto i = static_cast<std::size_t>(format);
+    const Ceiling ceiling = ceiling_of(machine, engine, kind, format);
     cost.bandwidth[i] = ceiling.bandwidth.value;
     cost.flops[i] = ceiling.flops.value;
     cost.norm[i] = ceiling.norm.value_or(0.0);
     cost.low[i] = ceiling.low;
     cost.high[i] = ceiling.high;
+    cost.measured[i] = ceiling.calibrated;
     cost.unmeasured[i] =
         machine.calibration && engine.ceilings == CeilingBasis::attainable && !ceiling.calibrated;
   }
-  const Ceiling usual = ceiling_of(machine, engine, kind, ComputeKind::bf16);
+  const Ceiling usual = ceiling_of(machine, engine, kind, ComputeFormat::bf16);
   cost.fixed_s = launch_seconds(usual, engine.launch) + engine.kernel_overhead.value;
   cost.origin = usual.origin;
   return cost;
@@ -87,7 +93,7 @@ void set_kernel_terms(const Machine& machine, const EngineProfile& engine, CostM
     model.mla_head_tile = 16.0;
   }
   const auto usual = [&](OperatorKind kind) {
-    return ceiling_of(machine, engine, kind, ComputeKind::bf16);
+    return ceiling_of(machine, engine, kind, ComputeFormat::bf16);
   };
   const Ceiling attention = usual(OperatorKind::attention);
   model.units = static_cast<double>(machine.spec.compute_units.value);
@@ -101,10 +107,10 @@ void set_kernel_terms(const Machine& machine, const EngineProfile& engine, CostM
 /// Takes what was measured with FLOPs of its own. Fits of published kernels give a bandwidth only.
 void set_narrow_attention(const Machine& machine, const EngineProfile& engine, CostModel& model) {
   if (!machine.calibration) return;
-  for (const ComputeKind kind : {ComputeKind::fp8, ComputeKind::int8}) {
+  for (const ComputeFormat kind : {ComputeFormat::fp8, ComputeFormat::int8}) {
     const auto* const fitted = find_primitive(
         *machine.calibration,
-        fmt::format("{}_{}", primitive_name(Primitive::attention), compute_kind_name(kind)));
+        fmt::format("{}_{}", primitive_name(Primitive::attention), compute_format_name(kind)));
     if (fitted == nullptr || !fitted->flops) continue;
     const Ceiling ceiling = ceiling_of(machine, engine, OperatorKind::attention, kind);
     model.narrow_attention[static_cast<std::size_t>(kind)] = {
@@ -160,9 +166,9 @@ CostModel make_cost_model(const Machine& machine, const EngineProfile& engine, i
   if (tp > 1) set_collectives(machine, engine, tp, model);
 
   model.peak_bandwidth = machine.spec.memory.front().bandwidth.value.value;
-  for (std::size_t i = 0; i < kComputeKinds; ++i)
-    model.peak_flops[i] =
-        peak_flops(machine.spec, compute_format(static_cast<ComputeKind>(i))).flops.value;
+  for (const ComputeFormat format : kFormats)
+    model.peak_flops[static_cast<std::size_t>(format)] =
+        peak_flops(machine.spec, format).flops.value;
   model.layer_overhead_s = engine.layer_overhead.value;
   model.host_per_kernel_s = engine.host_per_kernel.value;
   model.host_per_step_s = engine.host_per_step.value;
@@ -177,14 +183,14 @@ std::vector<std::string> unmeasured_primitives(const ArchitectureSpec& spec, con
   for (const Operator& op : decode_step(spec, {.sequences = static_cast<double>(load.batch),
                                               .context = static_cast<double>(load.context),
                                               .tp = load.tp})) {
-    const ComputeKind stored = operator_ceiling(op, model).stored;
+    const ComputeFormat stored = operator_ceiling(op, model).stored;
     const PrimitiveCost& cost = model.primitives[static_cast<std::size_t>(op.kind)];
     if (op.kind == OperatorKind::collective || !cost.unmeasured[static_cast<std::size_t>(stored)])
       continue;
     const Primitive primitive = primitive_of(op.kind);
     std::string name(primitive_name(primitive));
     if (primitive != Primitive::read && primitive != Primitive::elementwise)
-      name += fmt::format("_{}", compute_kind_name(stored));
+      name += fmt::format("_{}", compute_format_name(stored));
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
   return names;

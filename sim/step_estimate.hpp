@@ -41,8 +41,8 @@ struct OperatorCeiling {
   double norm = 2.5;  // how memory and compute overlap
   double low = 1.0;
   double high = 1.0;
-  ComputeKind stored = ComputeKind::bf16;      // decides the bandwidth
-  ComputeKind multiplied = ComputeKind::bf16;  // decides the FLOP/s
+  ComputeFormat stored = ComputeFormat::bf16;      // decides the bandwidth
+  ComputeFormat multiplied = ComputeFormat::bf16;  // decides the FLOP/s
 };
 OperatorCeiling operator_ceiling(const Operator& op, const CostModel& model);
 

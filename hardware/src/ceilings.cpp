@@ -68,6 +68,28 @@ void scale_to_read(const Machine& machine, const CalibratedPrimitive& read, Ceil
   ceiling.io_bandwidth = ceiling.io_bandwidth * factor;
 }
 
+/// Experts in a format whose plain product was measured, on a machine whose 16-bit experts were:
+/// those by the ratio of the plain products, with the residuals of both. False where a measurement
+/// is missing.
+bool apply_expert_ratio(const Calibration& calibration, ComputeFormat format, Ceiling& ceiling) {
+  const auto find = [&](Primitive primitive, ComputeFormat f) {
+    const CalibratedPrimitive* const found = find_primitive(calibration, primitive, f);
+    return found != nullptr && found->bandwidth && found->flops ? found : nullptr;
+  };
+  const CalibratedPrimitive* const experts = find(Primitive::moe, ComputeFormat::bf16);
+  const CalibratedPrimitive* const wide = find(Primitive::gemm, ComputeFormat::bf16);
+  const CalibratedPrimitive* const narrow = find(Primitive::gemm, format);
+  if (experts == nullptr || wide == nullptr || narrow == nullptr) return false;
+  apply(*experts, ceiling);
+  ceiling.bandwidth = ceiling.bandwidth * (*narrow->bandwidth / *wide->bandwidth);
+  ceiling.flops = ceiling.flops * (*narrow->flops / *wide->flops);
+  ceiling.low *= narrow->low;
+  ceiling.high *= narrow->high;
+  ceiling.origin = calibration_origin(
+      calibration, fmt::format("{} x {} / {}", experts->name, narrow->name, wide->name));
+  return true;
+}
+
 }  // namespace
 
 Ceiling attainable_ceiling(const Machine& machine, Primitive primitive, ComputeFormat format) {
@@ -75,10 +97,13 @@ Ceiling attainable_ceiling(const Machine& machine, Primitive primitive, ComputeF
   if (machine.calibration) {
     const Calibration& calibration = *machine.calibration;
     const CalibratedPrimitive* read = find_primitive(calibration, primitive_name(Primitive::read));
-    if (const auto* fitted = find_primitive(calibration, primitive, format)) {
+    const auto* fitted = find_primitive(calibration, primitive, format);
+    const bool from_ratio = fitted == nullptr && primitive == Primitive::moe &&
+                            apply_expert_ratio(calibration, format, ceiling);
+    if (fitted != nullptr) {
       apply(*fitted, ceiling);
       ceiling.origin = calibration_origin(calibration, fitted->name);
-    } else if (read != nullptr && read->bandwidth) {
+    } else if (!from_ratio && read != nullptr && read->bandwidth) {
       scale_to_read(machine, *read, ceiling);
       ceiling.origin = fmt::format("{} x the ratio of {}", calibration_origin(calibration, "read"),
                                    ceiling.origin);

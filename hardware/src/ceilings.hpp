@@ -31,7 +31,8 @@ struct Ceiling {
 };
 
 /// The ceiling of `primitive` on operands that multiply in `format` (for attention: the format of
-/// the KV cache). From the calibration where it has the primitive; a primitive that it lacks takes
+/// the KV cache). From the calibration where it has the primitive; experts that it lacks take its
+/// 16-bit experts by the ratio of its plain products; any other primitive that it lacks takes
 /// the calibrated read bandwidth times the generation's ratio to reads; else the generation's share
 /// of the peak. Never above the data sheet's peaks, whatever a fit says.
 Ceiling attainable_ceiling(const Machine& machine, Primitive primitive, ComputeFormat format);

@@ -159,7 +159,7 @@ Table ceiling_table(const CostModel& model, const OperatorList& operators) {
     std::vector<Cell> row = {
         std::string(kOperatorKindNames[static_cast<std::size_t>(op.kind)]),
         std::string(op.format.name()),
-        computes ? Cell{std::string(compute_kind_name(ceiling.multiplied))} : Cell{},
+        computes ? Cell{std::string(compute_format_name(ceiling.multiplied))} : Cell{},
         ceiling.bandwidth,
         computes ? Cell{ceiling.flops} : Cell{},
         p.fixed_s,

@@ -11,7 +11,8 @@ namespace roofcast {
 namespace {
 
 constexpr std::array kFormats = {ComputeFormat::fp32, ComputeFormat::fp16, ComputeFormat::bf16,
-                                 ComputeFormat::fp8,  ComputeFormat::int8, ComputeFormat::fp4};
+                                 ComputeFormat::fp8,  ComputeFormat::int8, ComputeFormat::fp4,
+                                 ComputeFormat::int4};
 
 CalibratedPrimitive primitive(const char* name, double bandwidth, double flops) {
   CalibratedPrimitive result;
@@ -114,6 +115,31 @@ TEST_CASE("a fit above the peak is cut to the peak") {
   const Ceiling ceiling = attainable_ceiling(machine, Primitive::moe, ComputeFormat::bf16);
   CHECK(ceiling.bandwidth.value == 3.35e12);
   CHECK(ceiling.flops.value == relative(989.4e12));
+}
+
+TEST_CASE("experts in a format that was not measured follow the ratio of plain products") {
+  CalibratedPrimitive narrow = primitive("gemm_int4", 1.5e12, 300e12);
+  narrow.low = 0.9;
+  narrow.high = 1.2;
+  CalibratedPrimitive experts = primitive("moe_bf16", 2e12, 500e12);
+  experts.low = 0.8;
+  experts.high = 1.1;
+  experts.t0 = Seconds{3e-6};
+  const std::vector<CalibratedPrimitive> measured = {primitive("gemm_bf16", 3e12, 600e12), narrow,
+                                                     experts};
+  // Half of 16-bit products in bandwidth and in FLOP/s.
+  const Ceiling ceiling =
+      attainable_ceiling(calibrated_h100(measured), Primitive::moe, ComputeFormat::int4);
+  CHECK(ceiling.calibrated);
+  CHECK(ceiling.bandwidth.value == relative(1e12));
+  CHECK(ceiling.flops.value == relative(250e12));
+  CHECK(ceiling.t0_stream.value == relative(3e-6));
+  CHECK(ceiling.low == relative(0.72));
+  CHECK(ceiling.high == relative(1.32));
+  CHECK(ceiling.origin == "calibrated moe_bf16 x gemm_int4 / gemm_bf16 (H100, 2026-11-30)");
+  // Without the plain product of the format there is no ratio.
+  CHECK_FALSE(
+      attainable_ceiling(calibrated_h100(measured), Primitive::moe, ComputeFormat::fp8).calibrated);
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ TEST_CASE("attention on a narrow cache costs what was measured of it, where it w
   CostModel model = ideal_model(1e12, 1e15);
   model.attention_kv_head_s = 1e-6;
   model.primitives[static_cast<std::size_t>(OperatorKind::attention)].fixed_s = 5e-6;
-  model.narrow_attention[static_cast<std::size_t>(ComputeKind::fp8)] = {
+  model.narrow_attention[static_cast<std::size_t>(ComputeFormat::fp8)] = {
       .measured = true, .fixed_s = 3e-6, .flops = 1e12, .kv_head_s = 2e-6, .head_s = 1e-7};
   Operator op;
   op.kind = OperatorKind::attention;
@@ -167,4 +167,34 @@ TEST_CASE("a collective costs its link and nothing else") {
   const OperatorCost cost = cost_operator(op, model, 0.0);
   CHECK(cost.seconds == relative(4.7e-6 + 16384.0 * 7 / 260e9).epsilon(1e-12));
   CHECK(share(cost, TimeShare::communication) == cost.seconds);
+}
+
+TEST_CASE("weights that kernels expand count as their width where the machine's kernel is known") {
+  Operator op = gemm(1, 1000, 1000);
+  CostModel model = ideal_model(1e12, 1e15);
+  PrimitiveCost& products = model.primitives[static_cast<std::size_t>(OperatorKind::gemm)];
+  const auto at = [](ComputeFormat format) { return static_cast<std::size_t>(format); };
+  products.bandwidth[at(ComputeFormat::int4)] = 4e11;
+  products.flops[at(ComputeFormat::int4)] = 2e14;
+  const auto ceiling_in = [&](const char* name) {
+    op.format = *find_format(name);
+    op.compute = op.format.row().compute;
+    return operator_ceiling(op, model);
+  };
+  // Not measured: as the 16 bits that they are expanded to.
+  CHECK(ceiling_in("q4_0").stored == ComputeFormat::fp16);
+  CHECK(ceiling_in("q4_0").bandwidth == 1e12);
+  products.measured[at(ComputeFormat::int4)] = true;
+  for (const char* name : {"q4_0", "int4_g128", "awq_g128", "q4_K"}) {
+    CAPTURE(name);
+    CHECK(ceiling_in(name).stored == ComputeFormat::int4);
+    CHECK(ceiling_in(name).bandwidth == 4e11);
+    CHECK(ceiling_in(name).flops == 2e14);
+  }
+  CHECK(ceiling_in("q8_0").stored == ComputeFormat::fp16);
+  products.measured[at(ComputeFormat::int8)] = true;
+  CHECK(ceiling_in("q8_0").stored == ComputeFormat::int8);
+  CHECK(ceiling_in("int8").stored == ComputeFormat::int8);
+  CHECK(ceiling_in("bf16").stored == ComputeFormat::bf16);
+  CHECK(ceiling_in("fp8").stored == ComputeFormat::fp8);
 }
