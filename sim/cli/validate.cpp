@@ -11,6 +11,7 @@
 #include "sim/cli/command_line.hpp"
 #include "sim/cli/inputs.hpp"
 #include "sim/cli/output.hpp"
+#include "sim/cli/overrides.hpp"
 #include "sim/compare_step.hpp"
 #include "sim/make_cost_model.hpp"
 #include "sim/reference_state.hpp"
@@ -39,8 +40,10 @@ std::vector<OptionRow> validate_options() {
       {"model", "LIST", "measures these models instead, with random weights"},
       {"contexts", "LIST", "with --model: tokens already in each cache; 128,1024,4096 by default"},
       {"batches", "LIST", "with --model: sequences that decode together; 1,4 by default"},
+      {"weight-format", "FORMAT", "format of attention, feed-forward and expert matrices"},
       {"kv-format", "FORMAT", "format of the KV cache, or K/V for one each: bf16, fp8 or int8"},
       {"kv-page-tokens", "N", "pages of N tokens in random order instead of contiguous caches"},
+      set_option("overrides a field: model.KEY, hardware.KEY"),
       {"layers", "N", "measures the first N layers only, for models larger than memory"},
       {"threads", "N", "threads; those of the calibration by default"},
       {"max-error", "X",
@@ -78,10 +81,10 @@ ArchitectureSpec first_layers(ArchitectureSpec spec, std::int64_t layers) {
 ArchitectureSpec measured_model(ArchitectureSpec spec, const Options& options) {
   if (options.has("layers"))
     spec = first_layers(std::move(spec), options.integer("layers", 1, 1'000'000));
-  if (options.has("kv-format")) {
-    apply_formats({.weights = {}, .kv = options.text("kv-format")}, spec);
-    spec.name += fmt::format(" (KV {})", kv_format_text(spec));
-  }
+  apply_formats({options.text_or("weight-format", ""), options.text_or("kv-format", "")}, spec);
+  if (options.has("weight-format"))
+    spec.name += fmt::format(" (weights {})", options.text("weight-format"));
+  if (options.has("kv-format")) spec.name += fmt::format(" (KV {})", kv_format_text(spec));
   if (const std::int64_t tokens = page_tokens(options); tokens > 0)
     spec.name += fmt::format(" (pages of {})", tokens);
   return spec;
@@ -136,7 +139,7 @@ std::vector<Case> grid_cases(const Options& options) {
   return cases;
 }
 
-std::vector<Case> model_cases(const Options& options) {
+std::vector<Case> model_cases(const Options& options, const std::vector<Override>& overrides) {
   Options lists = options;
   lists.values.try_emplace("batches", std::vector<std::string>{"1,4"});
   lists.values.try_emplace("contexts", std::vector<std::string>{"128,1024,4096"});
@@ -144,7 +147,7 @@ std::vector<Case> model_cases(const Options& options) {
       lists.integers("batches", 1, kMaxBatch), lists.integers("contexts", 0, kLargestContext));
   std::vector<Case> cases;
   for (const std::string& name : options.names("model"))
-    cases.push_back({load_model(name, {}).spec, points});
+    cases.push_back({load_model(name, overrides).spec, points});
   return cases;
 }
 
@@ -152,8 +155,19 @@ bool on_grid(const Options& options) {
   return options.has("grid") || options.has("cases") || !options.has("model");
 }
 
-std::vector<Case> make_cases(const Options& options) {
-  std::vector<Case> cases = on_grid(options) ? grid_cases(options) : model_cases(options);
+/// Refuses overrides of what this command takes as it is.
+void check_scopes(const std::vector<Override>& overrides, bool grid) {
+  for (const Override& one : overrides) {
+    const std::string text = fmt::format("--set {}.{}: ", one.scope, one.key);
+    if (one.scope == "model" && grid)
+      throw UsageError(text + "the validation cases have their own models");
+    if (one.scope == "engine") throw UsageError(text + "the engine is the one that is measured");
+  }
+}
+
+std::vector<Case> make_cases(const Options& options, const std::vector<Override>& overrides) {
+  std::vector<Case> cases =
+      on_grid(options) ? grid_cases(options) : model_cases(options, overrides);
   for (Case& one : cases) one.spec = measured_model(std::move(one.spec), options);
   return cases;
 }
@@ -270,8 +284,10 @@ int run_validate(const Options& options, Console& console) {
   options.choice("device", {"cpu"});
   output_format(options);
   const ErrorLimits limits = error_limits(options);
-  const std::vector<Case> cases = make_cases(options);
-  const HardwareInput hardware = load_hardware_input(options.text("hardware"), {});
+  const std::vector<Override> overrides = parse_overrides(options.all("set"));
+  check_scopes(overrides, on_grid(options));
+  const std::vector<Case> cases = make_cases(options, overrides);
+  const HardwareInput hardware = load_hardware_input(options.text("hardware"), overrides);
   check_machine(hardware, options);
   check_memory(cases);
   for (const std::string& text : unmeasured_of(cases, hardware)) warn(console, text);

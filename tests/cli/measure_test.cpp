@@ -69,6 +69,20 @@ TEST_CASE("validate measures caches in bytes and in pages, and says so") {
   CHECK(other.err.find("no kernel for k in q8_0 (bf16, fp8_e4m3 or int8)") != std::string::npos);
 }
 
+TEST_CASE(
+    "validate measures other weight formats, and refuses those that the engine cannot store") {
+  const TemporaryFolder folder;
+  const std::string line = "validate --model " + tiny_model(folder) + " --hardware " +
+                           calibration_of_another(folder) +
+                           " --force --batches 1 --contexts 16 --threads 1 --weight-format ";
+  CHECK(run_json(line + "q8_0")["summary"]["by_format"]["q8_0"]["n"] == 1);
+  CHECK(run_json(line + "int4 --set model.formats.embedding=q4_0 --set model.formats.lm_head=q4_0")
+            ["summary"]["by_format"]["int4_g128"]["n"] == 1);
+  const CliResult refused = run_cli(line + "q4_K");
+  CHECK(refused.code == 3);
+  CHECK(refused.err.find("attention in q4_K (bf16, fp32,") != std::string::npos);
+}
+
 TEST_CASE("a stated error that nothing meets ends in an exit code") {
   const TemporaryFolder folder;
   const CliResult result = run_cli("validate --model " + tiny_model(folder) + " --hardware " +
