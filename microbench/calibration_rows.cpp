@@ -9,6 +9,7 @@
 #include "microbench/cpu_mla/cpu_mla.hpp"
 #include "microbench/cpu_moe/cpu_moe.hpp"
 #include "microbench/cpu_read/cpu_read.hpp"
+#include "microbench/cpu_state/cpu_state.hpp"
 #include "microbench/cpu_write/cpu_write.hpp"
 
 namespace roofcast {
@@ -175,6 +176,41 @@ void add_experts(CpuEnvironment& environment, bool quick, std::vector<CpuBench>&
   }
 }
 
+std::vector<std::int64_t> state_sequences(bool quick) {
+  return quick ? std::vector<std::int64_t>{1, 4, 16}
+               : std::vector<std::int64_t>{1, 2, 4, 8, 16, 32, 64};
+}
+
+void add_recurrences(CpuEnvironment& environment, bool quick, StateFormat format,
+                     std::vector<CpuBench>& out) {
+  environment.targets.reserve(environment.pool, environment.topology.last_level_cache_bytes);
+  const auto limit = static_cast<double>(environment.targets.bytes_per_thread()) / 2.0;
+  std::vector<StateShape> shapes = {{1, 32, 8, 128, 128, StateRule::delta},
+                                    {1, 64, 8, 128, 64, StateRule::linear}};
+  if (!quick)
+    shapes.insert(shapes.end(),
+                  {{1, 16, 16, 64, 64, StateRule::delta}, {1, 24, 1, 256, 96, StateRule::linear}});
+  for (StateShape shape : shapes) {
+    shape.format = format;
+    for (const std::int64_t sequences : state_sequences(quick)) {
+      shape.sequences = sequences;
+      if (state_bytes_per_thread(shape, environment.pool.size()) <= limit)
+        out.push_back(state_bench(environment, shape));
+    }
+  }
+}
+
+void add_wide_states(CpuEnvironment& environment, bool quick, std::vector<CpuBench>& out) {
+  add_recurrences(environment, quick, StateFormat::fp32, out);
+}
+
+void add_narrow_states(CpuEnvironment& environment, bool quick, std::vector<CpuBench>& out) {
+  if (!quick) add_recurrences(environment, quick, StateFormat::bf16, out);
+  for (const std::int64_t channels : {2048, 8192})
+    for (const std::int64_t sequences : state_sequences(quick))
+      out.push_back(convolution_bench(environment, {sequences, channels, 4}));
+}
+
 void add_elementwise(CpuEnvironment& environment, bool quick, std::vector<CpuBench>& out) {
   const std::vector<std::int64_t> batches =
       quick ? std::vector<std::int64_t>{1, 16} : std::vector<std::int64_t>{1, 4, 16, 64};
@@ -248,6 +284,8 @@ constexpr CalibrationRow kRows[] = {
      .add_points = add_experts,
      .terms = {.compute = true, .norm = true},
      .io_at_bandwidth = true},
+    {.benchmark = "state_fp32", .primitive = "state_fp32", .add_points = add_wide_states},
+    {.benchmark = "state_bf16", .primitive = "state_bf16", .add_points = add_narrow_states},
     {.benchmark = "elementwise",
      .primitive = "elementwise",
      .add_points = add_elementwise,

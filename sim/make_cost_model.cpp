@@ -15,8 +15,7 @@
 namespace roofcast {
 namespace {
 
-/// Which measured kernel stands for a kind of operator. State updates stream their state like
-/// reads.
+/// Which measured kernel stands for a kind of operator.
 Primitive primitive_of(OperatorKind kind) {
   switch (kind) {
     case OperatorKind::gemm:
@@ -28,7 +27,7 @@ Primitive primitive_of(OperatorKind kind) {
     case OperatorKind::moe:
       return Primitive::moe;
     case OperatorKind::state:
-      return Primitive::read;
+      return Primitive::state;
     case OperatorKind::elementwise:
     case OperatorKind::collective:
       break;

@@ -45,8 +45,11 @@ class GenerationsReader {
     result.name = name;
     result.title = reader.string("title");
     for (std::size_t i = 0; i < kPrimitives; ++i)
-      if (base || reader.has(kPrimitiveNames[i]))
+      if (static_cast<Primitive>(i) != Primitive::state && (base || reader.has(kPrimitiveNames[i])))
         result.primitives[i] = primitive(reader.child(kPrimitiveNames[i]));
+    auto& rows = result.primitives;
+    rows[static_cast<std::size_t>(Primitive::state)] =
+        rows[static_cast<std::size_t>(Primitive::read)];
     if (base || reader.has("launch")) read_launch(reader.child("launch"), result);
     if (base || reader.has("all_reduce")) read_all_reduce(reader.child("all_reduce"), result);
     read_range(reader.child("range"), result);

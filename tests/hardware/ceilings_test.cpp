@@ -109,6 +109,19 @@ TEST_CASE("a primitive that was not measured follows the measured read") {
   CHECK(after.origin.starts_with("calibrated read (H100, 2026-11-30) x the ratio of generation"));
 }
 
+TEST_CASE("a state streams like a read where nobody measured it, and as measured where one did") {
+  const Machine nominal = load_hardware("nominal/h100-sxm");
+  const Ceiling read = attainable_ceiling(nominal, Primitive::read, ComputeFormat::bf16);
+  const Ceiling state = attainable_ceiling(nominal, Primitive::state, ComputeFormat::fp32);
+  CHECK(state.bandwidth == read.bandwidth);
+  CHECK(state.low == read.low);
+  CHECK(state.high == read.high);
+  const Machine machine = calibrated_h100({primitive("state_fp32", 2e12, 0)});
+  CHECK(attainable_ceiling(machine, Primitive::state, ComputeFormat::fp32).bandwidth.value == 2e12);
+  CHECK(attainable_ceiling(machine, Primitive::state, ComputeFormat::fp32).calibrated);
+  CHECK(!attainable_ceiling(machine, Primitive::state, ComputeFormat::bf16).calibrated);
+}
+
 TEST_CASE("a fit above the peak is cut to the peak") {
   // Fitted bandwidth and compute trade off: a published A100 MoE fit gives 2.3 TB/s of 2.04.
   const Machine machine = calibrated_h100({primitive("moe_bf16", 5e12, 2e15)});

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <cstring>
 #include <stdexcept>
 
@@ -10,6 +11,7 @@
 #include "microbench/cpu_mla/cpu_mla.hpp"
 #include "microbench/cpu_moe/cpu_moe.hpp"
 #include "microbench/cpu_read/cpu_read.hpp"
+#include "microbench/cpu_state/cpu_state.hpp"
 #include "microbench/cpu_write/cpu_write.hpp"
 
 namespace roofcast {
@@ -68,6 +70,35 @@ TEST_CASE("every CPU benchmark runs, and counts bytes and FLOPs as the model's o
   const Reference reference = environment.look();
   CHECK(reference.read_bandwidth > 1e6);
   CHECK(reference.dot_rate > 1e6);
+}
+
+TEST_CASE("states count as read and written once, and come to hold what was written") {
+  CpuEnvironment environment(2, std::nullopt, 0);
+  // 2 x 3 sequences x 4 heads x 8 x 16 elements of 4 bytes; keys and queries of 2 heads x 8, values
+  // and outputs of 4 heads x 16 in bf16.
+  const CpuBench wide =
+      state_bench(environment, {3, 4, 2, 8, 16, StateRule::delta, StateFormat::fp32});
+  CHECK(wide.bytes == 2.0 * 3 * 4 * 8 * 16 * 4 + 2.0 * 3 * (2 * 2 * 8 + 2 * 4 * 16));
+  CHECK(wide.flops == 7.0 * 3 * 4 * 8 * 16);
+  const CpuBench narrow =
+      state_bench(environment, {3, 4, 2, 8, 16, StateRule::linear, StateFormat::bf16});
+  CHECK(narrow.bytes == 2.0 * 3 * 4 * 8 * 16 * 2 + 2.0 * 3 * (2 * 2 * 8 + 2 * 4 * 16));
+  CHECK(narrow.flops == 5.0 * 3 * 4 * 8 * 16);
+  // 3 kept inputs of 5 sequences x 100 channels in and out; 4 taps; inputs and outputs.
+  const CpuBench convolution = convolution_bench(environment, {5, 100, 4});
+  CHECK(convolution.bytes == 2.0 * (2 * 5 * 100 * 3 + 100 * 4 + 2 * 5 * 100));
+  for (const CpuBench& bench : {wide, narrow, convolution}) {
+    CAPTURE(bench.label);
+    CHECK(time_nodes(environment.pool, bench.work, kBrief).median_s > 0.0);
+  }
+  const auto bytes = static_cast<std::size_t>(6 * 8 * 16) * sizeof(float);
+  std::memset(environment.targets.window(1, bytes, 7), 0, bytes);
+  environment.pool.run([&](int thread) { wide.work(thread, 7); });
+  float element = 0.0F;
+  std::memcpy(&element, environment.targets.window(1, bytes, 7), sizeof element);
+  CHECK(element != 0.0F);
+  CHECK(std::abs(element) < 1.0F);
+  CHECK_THROWS_AS(state_bench(environment, {64, 1024, 1, 128, 128}), std::invalid_argument);
 }
 
 TEST_CASE("stores count what they move: a copy both ways, no fetched lines") {
