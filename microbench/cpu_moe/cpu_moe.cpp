@@ -67,7 +67,7 @@ std::shared_ptr<MoeBuffers> make_buffers(CpuEnvironment& environment, const MoeS
   buffers->choices.resize(static_cast<std::size_t>(pairs));
   buffers->experts.reserve(environment.pool.size(), pairs, s.hidden_dim, s.expert_dim);
   for (std::int64_t token = 0; token < s.batch; ++token)
-    choose_experts(buffers->scores.data() + token * s.experts, s.experts, s.per_token,
+    choose_experts(buffers->scores.data() + token * s.experts, s.experts, s.per_token, {},
                    buffers->choices.data() + token * s.per_token);
   group_by_expert(buffers->choices, s.per_token, s.experts, buffers->groups);
   buffers->window.resize(static_cast<std::size_t>(s.experts));

@@ -40,7 +40,7 @@ MixerParameters parameters(const GqaShape& s, double hidden_dim) {
   MixerParameters p;
   p.matrices = hidden_dim * (in_rows + output_width(s));
   p.vectors = qk_norm_elements(s) + (s.sinks ? static_cast<double>(s.n_heads) : 0.0);
-  if (s.qkv_bias) p.vectors += query_width(s) + kv_rows(s);
+  if (s.qkv_bias) p.vectors += query_width(s) + kv_rows(s) + gate_rows(s);
   if (s.o_bias) p.vectors += hidden_dim;
   return p;
 }
@@ -89,7 +89,10 @@ void append_attention_and_output(const GqaShape& s, double tokens_read, double p
   op.bytes.kv_read = {b.step().sequences * tokens_read * kv_heads *
                       (head_dim * f[Component::k].bytes_per_element() +
                        s.value_dim() * f[Component::v].bytes_per_element())};
-  op.bytes.activations = {b.tokens() * heads * (head_dim + s.value_dim()) * b.activation_bytes()};
+  // Queries and outputs, and the gate, which is applied where the outputs are stored.
+  op.bytes.activations = {b.tokens() *
+                          (heads * (head_dim + s.value_dim()) + shard(gate_rows(s), tp)) *
+                          b.activation_bytes()};
   if (s.sinks) op.bytes.weights = {heads * b.activation_bytes()};
 
   b.gemm("attn_out_proj", Component::attention, b.hidden_dim(), shard(output_width(s), tp),

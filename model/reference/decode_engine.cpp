@@ -36,8 +36,9 @@ DecodeEngine::DecodeEngine(const ArchitectureSpec& spec, const EngineOptions& op
     : spec_(with_layers(spec, options.layers)),
       weights_(options.weights ? options.weights : synthetic_weights(options.seed)),
       seed_(options.seed),
-      rope_theta_(options.rope_theta),
       kv_(kv_layout(spec_.formats, options.kv)),
+      semantics_(options.semantics),
+      routing_skew_(options.routing_skew),
       kernels_(kernels_for(options.isa.value_or(best_isa()))),
       pool_(pool_cpus(options.threads)),
       arenas_(static_cast<std::size_t>(pool_.size())),
@@ -78,7 +79,9 @@ void DecodeEngine::build_layers() {
                            .operators = operators_,
                            .arenas = arenas_,
                            .weights = weights_,
-                           .kv = kv_};
+                           .kv = kv_,
+                           .semantics = semantics_,
+                           .routing_skew = routing_skew_};
     mixers_.push_back(make_mixer_block(spec_.mixers[static_cast<std::size_t>(layer.mixer)], setup));
     ffns_.push_back(make_ffn_block(spec_.ffns[static_cast<std::size_t>(layer.ffn)], setup));
     norms_.push_back(make_norms(layer, setup));
@@ -135,11 +138,13 @@ void DecodeEngine::start(std::int64_t batch, std::int64_t context, std::int64_t 
   check_memory((cache.kv + cache.state).value * static_cast<double>(batch), "caches and states");
   for (MixerBlock& mixer : mixers_)
     std::visit([&](auto& block) { block.make_cache(batch, capacity_, cache_arenas_); }, mixer);
-  pool_.run([&](int thread) {
+  // Before the first token caches are empty and states zero, as fresh memory is.
+  const auto fill_caches = [&](int thread) {
     for (std::size_t i = 0; i < mixers_.size(); ++i)
       std::visit([&](auto& block) { block.fill_cache(thread, pool_.size(), seed_ + i); },
                  mixers_[i]);
-  });
+  };
+  if (context > 0) pool_.run(fill_caches);
   size_activations(batch);
   batch_ = batch;
   start_context_ = context;
@@ -172,13 +177,12 @@ void DecodeEngine::size_activations(std::int64_t batch) {
 void DecodeEngine::size_rotary() {
   rotary_.clear();
   for (const MixerBlock& mixer : mixers_) {
-    const std::int64_t dim =
-        std::visit([](const auto& block) { return block.rotary_dim(); }, mixer);
+    const RotaryKey key = std::visit([](const auto& block) { return block.rotary(); }, mixer);
     const bool known = std::any_of(rotary_.begin(), rotary_.end(),
-                                   [dim](const RotaryTable& t) { return t.head_dim == dim; });
-    const auto half = static_cast<std::size_t>(dim / 2);
-    if (dim > 0 && !known)
-      rotary_.push_back({dim, std::vector<float>(half), std::vector<float>(half)});
+                                   [&key](const RotaryTable& t) { return t.key == key; });
+    const auto half = static_cast<std::size_t>(key.width / 2);
+    if (key.width > 0 && !known)
+      rotary_.push_back({key, std::vector<float>(half), std::vector<float>(half)});
   }
 }
 
@@ -191,7 +195,9 @@ void DecodeEngine::step() {
                    .activations = activations_,
                    .rotary = rotary_,
                    .batch = batch_,
-                   .position = position_};
+                   .position = position_,
+                   .norm_epsilon = semantics_.norm_epsilon,
+                   .norm_offset = semantics_.norm_offset};
   pool_.run([&](int thread) { run_step(step, thread); });
   ++position_;
 }
@@ -201,8 +207,7 @@ void DecodeEngine::run_step(StepContext& step, int thread) {
   run_embedding(step, thread);
   const Bf16* const y = run_layers(step, thread);
   run_norm(step, thread, op_final_norm_, final_norm_, y);
-  run_gemm(step, thread, op_lm_head_, lm_head(), {}, activations_.x.data(),
-           activations_.logits.data());
+  run_lm_head(step, thread);
   run_sampling(step, thread);
 }
 
@@ -226,20 +231,37 @@ const Bf16* DecodeEngine::run_layers(StepContext& step, int thread) {
 void DecodeEngine::run_embedding(StepContext& step, int thread) {
   if (thread == 0) rotate_to(step.position);
   const Range own = part_of(step.batch, thread, pool_.size());
-  for (std::int64_t row = own.begin; row < own.end; ++row)
-    embedding_.gather_row(tokens_[static_cast<std::size_t>(row)],
-                          activations_.residual.data() + row * spec_.hidden_dim);
+  for (std::int64_t row = own.begin; row < own.end; ++row) {
+    Bf16* const out = activations_.residual.data() + row * spec_.hidden_dim;
+    embedding_.gather_row(tokens_[static_cast<std::size_t>(row)], out);
+    for (std::int64_t i = 0; i < spec_.hidden_dim && semantics_.embedding_scale != 1.0F; ++i)
+      out[i] = float_to_bf16(bf16_to_float(out[i]) * semantics_.embedding_scale);
+  }
   Traffic& bytes = recorder_.bytes(thread, op_embedding_);
   bytes.weights += Bytes{static_cast<double>(own.size() * embedding_.row_bytes())};
   bytes.activations += Bytes{static_cast<double>(own.size() * spec_.hidden_dim) * sizeof(Bf16)};
   recorder_.finish(thread, op_embedding_);
 }
 
+void DecodeEngine::run_lm_head(StepContext& step, int thread) {
+  Bf16* const logits = activations_.logits.data();
+  multiply_own_rows(step, thread, op_lm_head_, lm_head(), {}, activations_.x.data(), logits);
+  const float cap = semantics_.logit_softcap;
+  const Range own = lm_head().slab(thread);
+  for (std::int64_t row = 0; row < step.batch && cap > 0.0F; ++row) {
+    for (std::int64_t i = own.begin; i < own.end; ++i) {
+      Bf16& at = logits[row * spec_.vocab_size + i];
+      at = float_to_bf16(cap * std::tanh(bf16_to_float(at) / cap));
+    }
+  }
+  recorder_.finish(thread, op_lm_head_);
+}
+
 void DecodeEngine::rotate_to(std::int64_t position) {
   for (RotaryTable& table : rotary_) {
     for (std::size_t i = 0; i < table.cosine.size(); ++i) {
-      const double exponent = -2.0 * static_cast<double>(i) / static_cast<double>(table.head_dim);
-      const double angle = static_cast<double>(position) * std::pow(rope_theta_, exponent);
+      const double exponent = -2.0 * static_cast<double>(i) / static_cast<double>(table.key.width);
+      const double angle = static_cast<double>(position) * std::pow(table.key.theta, exponent);
       table.cosine[i] = static_cast<float>(std::cos(angle));
       table.sine[i] = static_cast<float>(std::sin(angle));
     }

@@ -14,9 +14,12 @@ struct EngineOptions {
   std::int64_t layers = 0;                     // 0: all; otherwise only the first so many
   std::optional<IsaLevel> isa = std::nullopt;  // the fastest there is when empty
   std::uint64_t seed = 1;                      // of weights and cache
-  double rope_theta = 10000.0;
-  WeightSource weights = {};  // synthetic_weights(seed) when empty
   KvOptions kv = {};
+  WeightSource weights = {};  // synthetic_weights(seed) when empty
+  ModelSemantics semantics = {};
+  /// Above 0: experts are popular by their rank in each layer, see zipf_offsets(); a trained router
+  /// does not spread its tokens evenly. 0: as the scores have it.
+  double routing_skew = 0.0;
 };
 
 /// Decodes on this CPU with real weights' traffic: every step runs all operators of the model for
@@ -80,6 +83,7 @@ class DecodeEngine {
   /// Returns what the next norm adds to the residual: null when no layer did anything.
   const Bf16* run_layers(StepContext& step, int thread);
   void run_embedding(StepContext& step, int thread);
+  void run_lm_head(StepContext& step, int thread);
   void run_sampling(StepContext& step, int thread);
   void rotate_to(std::int64_t position);
   const PackedMatrix& lm_head() const { return spec_.tied_embeddings ? embedding_ : lm_head_; }
@@ -87,8 +91,9 @@ class DecodeEngine {
   ArchitectureSpec spec_;
   WeightSource weights_;
   std::uint64_t seed_;
-  double rope_theta_;
   KvLayout kv_;
+  ModelSemantics semantics_;
+  double routing_skew_;
   const Kernels& kernels_;
   ThreadPool pool_;
   Arenas arenas_, cache_arenas_;

@@ -10,11 +10,17 @@ constexpr std::int64_t kLineElements = 32;
 
 }  // namespace
 
+Activation activation_of(const ModelSemantics& semantics, FfnForm form) {
+  return semantics.activation.value_or(form == FfnForm::gated ? Activation::silu
+                                                              : Activation::gelu);
+}
+
 DenseFfnBlock::DenseFfnBlock(const DenseFfn& ffn, const LayerSetup& setup, const DensePart& part)
     : ffn_(ffn),
       part_(part),
       layer_(setup.layer),
       gated_(ffn.form == FfnForm::gated),
+      activation_(activation_of(setup.semantics, ffn.form)),
       op_up_(setup.operators.claim(setup.layer_class, gated_ ? part.up_gate : part.up)),
       op_activation_(setup.operators.claim(setup.layer_class, part.activation)),
       op_down_(setup.operators.claim(setup.layer_class, part.down)),
@@ -89,7 +95,8 @@ void DenseFfnBlock::run_activation(StepContext& step, int thread) const {
     step.kernels.activate({.up = up,
                            .gate = gated_ ? up + width : nullptr,
                            .out = step.activations.hidden.data() + row * width + begin,
-                           .n = end - begin});
+                           .n = end - begin,
+                           .kind = activation_});
   }
   if (begin < end)
     step.recorder.bytes(thread, op_activation_).activations +=

@@ -22,6 +22,9 @@ inline constexpr DensePart kSharedExperts = {
     "shared_up_gate",  "shared_up",         "shared_activation", "shared_down",
     Tensor::shared_up, Tensor::shared_gate, Tensor::shared_down, Component::shared_experts};
 
+/// What blocks of this form apply.
+Activation activation_of(const ModelSemantics& semantics, FfnForm form);
+
 /// Dense feed-forward block of one layer: up and gate as one product, activation, down.
 class DenseFfnBlock {
  public:
@@ -45,6 +48,7 @@ class DenseFfnBlock {
   DensePart part_;
   int layer_;
   bool gated_;
+  Activation activation_;
   int op_up_, op_activation_, op_down_;
   PackedMatrix up_gate_, down_;
   std::vector<Bf16> up_gate_bias_, down_bias_;

@@ -17,7 +17,7 @@ class GatedDeltaBlock {
 
   void fill(int thread, const WeightSource& weights);
   void reserve(std::int64_t batch, int threads, Activations& activations) const;
-  std::int64_t rotary_dim() const { return 0; }
+  RotaryKey rotary() const { return {}; }
   /// Fresh states for `batch` sequences; nothing grows with context.
   void make_cache(std::int64_t batch, std::int64_t capacity, Arenas& arenas);
   void fill_cache(int thread, int threads, std::uint64_t seed);

@@ -1,5 +1,6 @@
 #include "model/reference/gqa_block.hpp"
 
+#include <cmath>
 #include <string>
 
 #include "model/base/error.hpp"
@@ -14,7 +15,7 @@ void refuse(bool condition, const char* what) {
 
 void check_supported(const GqaShape& s) {
   refuse(s.qk_norm == QkNorm::full, "qk_norm over all heads at once");
-  refuse(s.output_gate != OutputGate::none, "an output gate of attention");
+  refuse(s.output_gate == OutputGate::headwise, "an output gate of attention per head");
   refuse(s.kv_owner != KvOwner::self, "layers that read an earlier layer's cache");
   refuse(s.shared_kv_weights, "shared K and V weights");
   refuse(s.v_head_dim != 0 && s.v_head_dim != s.head_dim, "values wider than keys");
@@ -25,19 +26,31 @@ void check_supported(const GqaShape& s) {
 
 Bytes bf16_bytes(std::int64_t elements) { return {static_cast<double>(elements) * sizeof(Bf16)}; }
 
+RotaryKey rotary_of(const GqaShape& s, const KvSpan& span, const ModelSemantics& semantics) {
+  const bool local = span.kind != KvSpan::Kind::whole;
+  const RotarySemantics& rotary =
+      local && semantics.local_rotary ? *semantics.local_rotary : semantics.rotary;
+  const RotaryKey key = {std::llround(rotary.share * static_cast<double>(s.head_dim)),
+                         rotary.theta};
+  refuse(key.width % 2 != 0, "a rotary embedding of an odd width");
+  return key;
+}
+
 }  // namespace
 
 GqaBlock::GqaBlock(const GqaShape& shape, const KvSpan& span, const LayerSetup& setup)
     : shape_(shape),
       span_(span),
       kv_(setup.kv),
+      rotary_(rotary_of(shape, span, setup.semantics)),
+      query_scale_(setup.semantics.query_scale),
       layer_(setup.layer),
       op_qkv_(setup.operators.claim(setup.layer_class, "qkv_proj")),
       op_rope_(setup.operators.claim(setup.layer_class, "rope_kv_append")),
       op_attention_(setup.operators.claim(setup.layer_class, "attention")),
       op_out_(setup.operators.claim(setup.layer_class, "attn_out_proj")) {
   check_supported(shape);
-  const std::int64_t heads = shape.n_heads + 2 * shape.n_kv_heads;
+  const std::int64_t heads = shape.n_heads * (gated() ? 2 : 1) + 2 * shape.n_kv_heads;
   qkv_ = make_matrix(setup, Component::attention, heads * shape.head_dim, setup.hidden_dim);
   out_ = make_matrix(setup, Component::attention, setup.hidden_dim, shape.n_heads * shape.head_dim);
   load_vectors(setup);
@@ -46,12 +59,14 @@ GqaBlock::GqaBlock(const GqaShape& shape, const KvSpan& span, const LayerSetup& 
 void GqaBlock::load_vectors(const LayerSetup& setup) {
   const WeightSource& source = setup.weights;
   if (shape_.qkv_bias) {
-    for (const auto& [tensor, heads] :
-         {std::pair{Tensor::q_bias, shape_.n_heads}, std::pair{Tensor::k_bias, shape_.n_kv_heads},
-          std::pair{Tensor::v_bias, shape_.n_kv_heads}}) {
+    const auto append = [&](Tensor tensor, std::int64_t heads) {
       const auto part = load_vector(source, tensor, layer_, heads * shape_.head_dim);
       qkv_bias_.insert(qkv_bias_.end(), part.begin(), part.end());
-    }
+    };
+    append(Tensor::q_bias, shape_.n_heads);
+    append(Tensor::k_bias, shape_.n_kv_heads);
+    append(Tensor::v_bias, shape_.n_kv_heads);
+    if (gated()) append(Tensor::attn_gate_bias, shape_.n_heads);
   }
   if (shape_.o_bias)
     out_bias_ = load_vector(source, Tensor::attn_out_bias, layer_, setup.hidden_dim);
@@ -67,7 +82,10 @@ void GqaBlock::fill(int thread, const WeightSource& weights) {
   const std::int64_t k_rows = shape_.n_kv_heads * shape_.head_dim;
   qkv_.fill(thread, [&](std::int64_t row, Bf16* out) {
     TensorRow at{.tensor = Tensor::q, .layer = layer_, .row = row, .width = qkv_.k()};
-    if (row >= q_rows + k_rows) {
+    if (row >= q_rows + 2 * k_rows) {
+      at.tensor = Tensor::attn_gate;
+      at.row = row - q_rows - 2 * k_rows;
+    } else if (row >= q_rows + k_rows) {
       at.tensor = Tensor::v;
       at.row = row - q_rows - k_rows;
     } else if (row >= q_rows) {
@@ -111,17 +129,19 @@ void GqaBlock::rotate_and_append(StepContext& step, int thread) {
   const std::int64_t dim = shape_.head_dim;
   const std::int64_t kv_heads = shape_.n_kv_heads;
   const std::int64_t slot = span_.slot(step.position);
-  const RotaryTable& table = rotary_table(step, dim);
+  const RotaryTable* const table = rotary_.width > 0 ? &rotary_table(step, rotary_) : nullptr;
   const Range own = part_of(step.batch * kv_heads, thread, step.pool.size());
   std::vector<Bf16> key(static_cast<std::size_t>(dim));
   for (std::int64_t item = own.begin; item < own.end; ++item) {
     const std::int64_t kv_head = item % kv_heads;
     Bf16* const row = step.activations.qkv.data() + item / kv_heads * qkv_.rows();
     RotateArgs args{.norm_weight = q_norm_.empty() ? nullptr : q_norm_.data(),
-                    .cosine = table.cosine.data(),
-                    .sine = table.sine.data(),
+                    .cosine = table == nullptr ? nullptr : table->cosine.data(),
+                    .sine = table == nullptr ? nullptr : table->sine.data(),
                     .head_dim = dim,
-                    .epsilon = step.norm_epsilon};
+                    .epsilon = step.norm_epsilon,
+                    .weight_offset = step.norm_offset,
+                    .width = rotary_.width};
     for (std::int64_t h = kv_head * group(); h < (kv_head + 1) * group(); ++h) {
       args.in = args.out = row + h * dim;
       step.kernels.rotate_head(args);
@@ -140,6 +160,8 @@ void GqaBlock::rotate_and_append(StepContext& step, int thread) {
 
 void GqaBlock::attend(StepContext& step, int thread) {
   const std::int64_t dim = shape_.head_dim;
+  const Bf16* const gates =
+      step.activations.qkv.data() + (shape_.n_heads + 2 * shape_.n_kv_heads) * dim;
   const AttentionTask task{.sequences = step.batch,
                            .n_kv_heads = shape_.n_kv_heads,
                            .group = group(),
@@ -156,7 +178,9 @@ void GqaBlock::attend(StepContext& step, int thread) {
                            .value_scale = kv_.values.scale,
                            .pages = [this](std::int64_t s) { return cache_.pages(s); },
                            .page_tokens = kv_.page_tokens,
+                           .scale = query_scale_,
                            .sinks = sinks_.empty() ? nullptr : sinks_.data(),
+                           .gate = gated() ? gates : nullptr,
                            .out = step.activations.attention.data()};
   const AttentionReads reads = attention_.run(task, step.kernels, step.pool, thread);
   Traffic& bytes = step.recorder.bytes(thread, op_attention_);
@@ -165,7 +189,8 @@ void GqaBlock::attend(StepContext& step, int thread) {
   const std::int64_t tokens = reads.tokens - uncounted * reads.items_started;
   bytes.kv_read += Bytes{static_cast<double>(tokens * cache_.token_bytes())};
   if (thread == 0) bytes.weights += bf16_bytes(static_cast<std::int64_t>(sinks_.size()));
-  bytes.activations += bf16_bytes(group() * dim * (2 * reads.items_started + reads.items_joined));
+  const std::int64_t rows = (gated() ? 3 : 2) * reads.items_started + reads.items_joined;
+  bytes.activations += bf16_bytes(group() * dim * rows);
 }
 
 }  // namespace roofcast

@@ -9,7 +9,8 @@
 
 namespace roofcast {
 
-/// Grouped-query attention of one layer to the tokens of its span, with a cache of its own.
+/// Grouped-query attention of one layer to the tokens of its span, with a cache of its own. The
+/// rows of an output gate follow those of Q, K and V.
 class GqaBlock {
  public:
   /// Throws UnsupportedError, naming what the engine has no kernel for.
@@ -19,8 +20,8 @@ class GqaBlock {
   void fill(int thread, const WeightSource& weights);
   /// Makes room for its activations.
   void reserve(std::int64_t batch, int threads, Activations& activations) const;
-  /// Width of the heads whose rotation a step needs.
-  std::int64_t rotary_dim() const { return shape_.head_dim; }
+  /// The rotation that a step needs.
+  RotaryKey rotary() const { return rotary_; }
   /// A fresh cache for `batch` sequences that grow to at most `capacity` tokens.
   void make_cache(std::int64_t batch, std::int64_t capacity, Arenas& arenas);
   void fill_cache(int thread, int threads, std::uint64_t seed) {
@@ -38,10 +39,13 @@ class GqaBlock {
   void rotate_and_append(StepContext& step, int thread);
   void attend(StepContext& step, int thread);
   std::int64_t group() const { return shape_.n_heads / shape_.n_kv_heads; }
+  bool gated() const { return shape_.output_gate == OutputGate::elementwise; }
 
   GqaShape shape_;
   KvSpan span_;
   KvLayout kv_;
+  RotaryKey rotary_;
+  float query_scale_;
   int layer_;
   int op_qkv_, op_rope_, op_attention_, op_out_;
   PackedMatrix qkv_, out_;

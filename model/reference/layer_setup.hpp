@@ -3,6 +3,7 @@
 #include "model/architecture/formats.hpp"
 #include "model/reference/cpu/packed_matrix.hpp"
 #include "model/reference/kv_layout.hpp"
+#include "model/reference/model_semantics.hpp"
 #include "model/reference/operator_index.hpp"
 #include "model/reference/weights.hpp"
 
@@ -18,6 +19,8 @@ struct LayerSetup {
   Arenas& arenas;
   const WeightSource& weights;
   KvLayout kv = {};
+  const ModelSemantics& semantics;
+  double routing_skew = 0.0;  // EngineOptions::routing_skew
 };
 
 /// A matrix of the layer in the format of `component`. Throws UnsupportedError, naming the format,

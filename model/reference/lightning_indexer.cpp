@@ -49,7 +49,7 @@ void layer_norm(const std::vector<Bf16>& weight, const std::vector<Bf16>& bias, 
 LightningIndexer::LightningIndexer(const SparseLatentAttention& kind, const LayerSetup& setup)
     : heads_(kind.index_n_heads),
       dim_(kind.index_head_dim),
-      rope_(kind.shape.qk_rope_head_dim),
+      rotary_{kind.shape.qk_rope_head_dim, setup.semantics.rotary.theta},
       top_(kind.index_topk),
       from_latent_(kind.shape.q_lora_rank > 0),
       layer_(setup.layer),
@@ -154,13 +154,13 @@ void LightningIndexer::append_key(StepContext& step, std::int64_t sequence, Own&
 }
 
 void LightningIndexer::rotate(const StepContext& step, Bf16* vector) const {
-  if (rope_ == 0) return;
-  const RotaryTable& table = rotary_table(step, rope_);
+  if (rotary_.width == 0) return;
+  const RotaryTable& table = rotary_table(step, rotary_);
   step.kernels.rotate_head({.in = vector,
                             .cosine = table.cosine.data(),
                             .sine = table.sine.data(),
                             .out = vector,
-                            .head_dim = rope_,
+                            .head_dim = rotary_.width,
                             .epsilon = step.norm_epsilon});
 }
 

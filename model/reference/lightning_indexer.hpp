@@ -50,7 +50,9 @@ class LightningIndexer {
   void choose(StepContext& step, int thread);
   void rotate(const StepContext& step, Bf16* vector) const;
 
-  std::int64_t heads_, dim_, rope_, top_;
+  std::int64_t heads_, dim_;
+  RotaryKey rotary_;
+  std::int64_t top_;
   bool from_latent_;  // queries come from the query's latent
   int layer_;
   int op_q_, op_k_, op_score_, op_topk_;

@@ -23,8 +23,8 @@ class MlaBlock {
   void fill(int thread, const WeightSource& weights);
   /// Makes room for its activations; after make_cache.
   void reserve(std::int64_t batch, int threads, Activations& activations);
-  /// Width of the heads whose rotation a step needs.
-  std::int64_t rotary_dim() const { return inputs_.shape().qk_rope_head_dim; }
+  /// The rotation that a step needs.
+  RotaryKey rotary() const { return inputs_.rotary(); }
   /// A fresh cache for `batch` sequences that grow to at most `capacity` tokens.
   void make_cache(std::int64_t batch, std::int64_t capacity, Arenas& arenas);
   void fill_cache(int thread, int threads, std::uint64_t seed);

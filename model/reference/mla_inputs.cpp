@@ -29,6 +29,7 @@ Bytes bf16_bytes(std::int64_t elements) { return {static_cast<double>(elements) 
 
 MlaInputs::MlaInputs(const MlaShape& shape, const LayerSetup& setup)
     : shape_(shape),
+      rotary_{shape.qk_rope_head_dim, setup.semantics.rotary.theta},
       layer_(setup.layer),
       op_down_(setup.operators.claim(setup.layer_class, "mla_down_proj")),
       op_rope_(setup.operators.claim(setup.layer_class, "rope_kv_append")) {
@@ -103,7 +104,7 @@ void MlaInputs::rotate(StepContext& step, int thread, const RotatedInputs& out) 
   const std::int64_t rank = shape_.kv_lora_rank;
   RotateArgs turn{.head_dim = rope, .epsilon = step.norm_epsilon};
   if (rope > 0) {
-    const RotaryTable& table = rotary_table(step, rope);
+    const RotaryTable& table = rotary_table(step, rotary_);
     turn.cosine = table.cosine.data();
     turn.sine = table.sine.data();
   }

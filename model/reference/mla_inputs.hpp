@@ -36,6 +36,8 @@ class MlaInputs {
   void rotate(StepContext& step, int thread, const RotatedInputs& out) const;
 
   const MlaShape& shape() const { return shape_; }
+  /// The rotation that a step needs.
+  const RotaryKey& rotary() const { return rotary_; }
   int op_rope() const { return op_rope_; }
   std::int64_t latent_dim() const { return shape_.kv_lora_rank + shape_.qk_rope_head_dim; }
   /// Width of one head's query and key.
@@ -50,6 +52,7 @@ class MlaInputs {
   void norm_query_latents(StepContext& step, int thread) const;
 
   MlaShape shape_;
+  RotaryKey rotary_;
   int layer_;
   int op_down_, op_q_up_ = -1, op_rope_;
   PackedMatrix down_;  // the query's latent, or all queries, then the latent of keys and values

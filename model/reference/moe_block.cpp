@@ -19,10 +19,17 @@ const MoeFfn& checked(const MoeFfn& f) {
          "a mixture of experts (\"moe\") whose tokens use none or more than all of them");
   refuse(f.latent_dim > 0, "experts that work in a latent space");
   refuse(f.latent_norm, "a norm after experts");
-  refuse(f.expert_bias, "biases on expert matrices");
   refuse(f.expert_dim % 2 != 0 || f.shared_expert_dim % 2 != 0 || f.dense_dim % 2 != 0,
          "experts of an odd width");
   return f;
+}
+
+void check_routing(const MoeFfn& f, const RouterSemantics& r) {
+  refuse(r.groups < 1 || r.groups > kMaxRouterGroups || f.n_experts % r.groups != 0,
+         "experts that do not divide into at most 64 groups of a router");
+  refuse(r.groups_per_token < 1 || r.groups_per_token > r.groups ||
+             r.groups_per_token * (f.n_experts / r.groups) < f.n_experts_per_token,
+         "a router whose groups per token are too few for the experts per token, or too many");
 }
 
 Bytes bf16_bytes(std::int64_t elements) { return {static_cast<double>(elements) * sizeof(Bf16)}; }
@@ -42,15 +49,43 @@ MoeBlock::MoeBlock(const MoeFfn& ffn, const LayerSetup& setup)
       gated_(ffn.form == FfnForm::gated),
       op_router_(setup.operators.claim(setup.layer_class, "router")),
       op_experts_(setup.operators.claim(setup.layer_class, "moe_experts")),
-      router_(make_matrix(setup, Component::router, ffn.n_experts, setup.hidden_dim)) {
-  if (ffn.router_bias)
-    router_bias_ = load_vector(setup.weights, Tensor::router_bias, layer_, ffn.n_experts);
-  if (ffn.shared_gate)
-    shared_output_gate_ =
-        load_vector(setup.weights, Tensor::shared_output_gate, layer_, setup.hidden_dim);
+      router_(make_matrix(setup, Component::router, ffn.n_experts, setup.hidden_dim)),
+      activation_(activation_of(setup.semantics, ffn.form)),
+      swiglu_(setup.semantics.swiglu),
+      routing_(setup.semantics.router) {
+  check_routing(ffn, routing_);
+  refuse(activation_ == Activation::clamped_swiglu && !gated_, "a clamped SwiGLU without a gate");
+  load_router(setup);
   build_experts(setup);
+  if (ffn.expert_bias) load_expert_biases(setup);
   shared_ = dense_part(ffn, ffn.n_shared_experts * ffn.shared_expert_dim, setup, kSharedExperts);
   dense_ = dense_part(ffn, ffn.dense_dim, setup, kDenseLayer);
+}
+
+void MoeBlock::load_router(const LayerSetup& setup) {
+  if (ffn_.router_bias) {
+    router_bias_ = load_vector(setup.weights, Tensor::router_bias, layer_, ffn_.n_experts);
+    if (routing_.bias_only_chooses) {
+      for (const Bf16 bias : router_bias_) choice_bias_.push_back(bf16_to_float(bias));
+      router_bias_.clear();
+    }
+  }
+  if (ffn_.shared_gate)
+    shared_output_gate_ =
+        load_vector(setup.weights, Tensor::shared_output_gate, layer_, setup.hidden_dim);
+  if (setup.routing_skew > 0.0) skew_ = zipf_offsets(ffn_.n_experts, setup.routing_skew, layer_);
+}
+
+void MoeBlock::load_expert_biases(const LayerSetup& setup) {
+  for (std::int64_t e = 0; e < ffn_.n_experts; ++e) {
+    const auto load = [&](Tensor tensor, std::int64_t width) {
+      return load_vector(setup.weights, tensor, layer_, width, e);
+    };
+    Expert& expert = experts_[static_cast<std::size_t>(e)];
+    expert.up_bias = load(Tensor::expert_up_bias, ffn_.expert_dim);
+    if (gated_) expert.gate_bias = load(Tensor::expert_gate_bias, ffn_.expert_dim);
+    expert.down_bias = load(Tensor::expert_down_bias, setup.hidden_dim);
+  }
 }
 
 void MoeBlock::build_experts(const LayerSetup& setup) {
@@ -106,6 +141,10 @@ void MoeBlock::run(StepContext& step, int thread) {
 void MoeBlock::run_router(StepContext& step, int thread) {
   Activations& a = step.activations;
   multiply_own_rows(step, thread, op_router_, router_, router_bias_, a.x.data(), a.scores.data());
+  // A bias that only chooses counts with the router, whatever adds it.
+  if (thread == 0)
+    step.recorder.bytes(thread, op_router_).weights +=
+        bf16_bytes(static_cast<std::int64_t>(choice_bias_.size()));
   // The operator list counts the gate on the shared experts with the router.
   if (ffn_.shared_gate) {
     const Range own = part_of(step.batch, thread, step.pool.size());
@@ -131,6 +170,11 @@ void MoeBlock::run_experts_of(StepContext& step, int thread) {
       .scores = a.scores.data(),
       .x = a.x.data(),
       .y = a.y.data(),
+      .router = {.semantics = routing_,
+                 .choice_bias = choice_bias_.empty() ? nullptr : choice_bias_.data(),
+                 .offsets = skew_.empty() ? nullptr : skew_.data()},
+      .activation = activation_,
+      .swiglu = swiglu_,
       .slice = [this](std::int64_t expert, int owner) { return slice(expert, owner); }};
   const ExpertReads reads = run_experts(task, choices_, a.experts, step.kernels, step.pool, thread);
   Traffic& bytes = step.recorder.bytes(thread, op_experts_);
@@ -142,11 +186,19 @@ void MoeBlock::run_experts_of(StepContext& step, int thread) {
 
 ExpertSlice MoeBlock::slice(std::int64_t expert, int thread) const {
   const Expert& e = experts_[static_cast<std::size_t>(expert)];
-  return {.inner = e.up.slab(thread),
-          .outer = e.down.slab(thread),
+  const auto part = [](const std::vector<Bf16>& bias, const Range& rows) {
+    return bias.empty() ? nullptr : bias.data() + rows.begin;
+  };
+  const Range inner = e.up.slab(thread);
+  const Range outer = e.down.slab(thread);
+  return {.inner = inner,
+          .outer = outer,
           .up = e.up.weights(thread),
           .gate = gated_ ? e.gate.weights(thread) : WeightSlab{},
-          .down = e.down.weights(thread)};
+          .down = e.down.weights(thread),
+          .up_bias = part(e.up_bias, inner),
+          .gate_bias = part(e.gate_bias, inner),
+          .down_bias = part(e.down_bias, outer)};
 }
 
 }  // namespace roofcast

@@ -11,7 +11,7 @@
 namespace roofcast {
 
 /// Mixture of experts of one layer: router, routed experts, and beside them shared experts or a
-/// dense block. A router bias is added to the scores.
+/// dense block. A router bias is added to the scores, or to the choice alone (RouterSemantics).
 class MoeBlock {
  public:
   /// Throws UnsupportedError, naming what the engine has no kernel for.
@@ -32,9 +32,12 @@ class MoeBlock {
  private:
   struct Expert {
     PackedMatrix up, gate, down;  // no gate when plain
+    std::vector<Bf16> up_bias, gate_bias, down_bias;
   };
 
   void build_experts(const LayerSetup& setup);
+  void load_expert_biases(const LayerSetup& setup);
+  void load_router(const LayerSetup& setup);
   void run_router(StepContext& step, int thread);
   void run_experts_of(StepContext& step, int thread);
   ExpertSlice slice(std::int64_t expert, int thread) const;
@@ -44,7 +47,11 @@ class MoeBlock {
   bool gated_;
   int op_router_, op_experts_;
   PackedMatrix router_;
+  Activation activation_;
+  ClampedSwiglu swiglu_;
+  RouterSemantics routing_;
   std::vector<Bf16> router_bias_, shared_output_gate_;
+  std::vector<float> choice_bias_, skew_;  // (n_experts) or empty
   std::vector<Expert> experts_;
   std::optional<DenseFfnBlock> shared_, dense_;
   std::vector<ExpertChoice> choices_;

@@ -11,7 +11,7 @@ class NoMixerBlock {
  public:
   void fill(int, const WeightSource&) {}
   void reserve(std::int64_t, int, Activations&) const {}
-  std::int64_t rotary_dim() const { return 0; }
+  RotaryKey rotary() const { return {}; }
   void make_cache(std::int64_t, std::int64_t, Arenas&) {}
   void fill_cache(int, int, std::uint64_t) {}
   void run(StepContext&, int) {}

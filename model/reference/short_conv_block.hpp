@@ -15,7 +15,7 @@ class ShortConvBlock {
 
   void fill(int thread, const WeightSource& weights);
   void reserve(std::int64_t batch, int threads, Activations& activations) const;
-  std::int64_t rotary_dim() const { return 0; }
+  RotaryKey rotary() const { return {}; }
   /// Fresh kept inputs for `batch` sequences; nothing grows with context.
   void make_cache(std::int64_t batch, std::int64_t, Arenas& arenas) {
     convolution_.make_inputs(batch, arenas);

@@ -9,9 +9,9 @@ Bytes bf16_bytes(std::int64_t elements) { return {static_cast<double>(elements) 
 
 }  // namespace
 
-const RotaryTable& rotary_table(const StepContext& step, std::int64_t head_dim) {
+const RotaryTable& rotary_table(const StepContext& step, const RotaryKey& key) {
   return *std::find_if(step.rotary.begin(), step.rotary.end(),
-                       [head_dim](const RotaryTable& t) { return t.head_dim == head_dim; });
+                       [&key](const RotaryTable& table) { return table.key == key; });
 }
 
 void multiply_own_rows(StepContext& step, int thread, int op, const PackedMatrix& weights,
@@ -41,7 +41,8 @@ void run_norm(StepContext& step, int thread, int op, const std::vector<Bf16>& we
                            .weight = weight.data(),
                            .x = step.activations.x.data() + row * n,
                            .n = n,
-                           .epsilon = step.norm_epsilon});
+                           .epsilon = step.norm_epsilon,
+                           .weight_offset = step.norm_offset});
   }
   Traffic& bytes = step.recorder.bytes(thread, op);
   bytes.activations += bf16_bytes(own.size() * n * (y == nullptr ? 2 : 4));
@@ -60,7 +61,8 @@ void run_post_norm(StepContext& step, int thread, int op, const std::vector<Bf16
                            .weight = weight.data(),
                            .x = y,
                            .n = n,
-                           .epsilon = step.norm_epsilon});
+                           .epsilon = step.norm_epsilon,
+                           .weight_offset = step.norm_offset});
   }
   // The residual is added by the norm that follows.
   Traffic& bytes = step.recorder.bytes(thread, op);
@@ -70,9 +72,9 @@ void run_post_norm(StepContext& step, int thread, int op, const std::vector<Bf16
 }
 
 std::vector<Bf16> load_vector(const WeightSource& source, Tensor tensor, int layer,
-                              std::int64_t width) {
+                              std::int64_t width, std::int64_t row) {
   std::vector<Bf16> values(static_cast<std::size_t>(width));
-  source({.tensor = tensor, .layer = layer, .row = 0, .width = width}, values.data());
+  source({.tensor = tensor, .layer = layer, .row = row, .width = width}, values.data());
   return values;
 }
 

@@ -13,9 +13,16 @@
 
 namespace roofcast {
 
-/// Cosines and sines of one position for heads of one width, (head_dim / 2) each.
+/// What angles depend on apart from the position: the width that turns, and its base.
+struct RotaryKey {
+  std::int64_t width = 0;  // 0: nothing turns
+  double theta = 10000.0;
+  bool operator==(const RotaryKey&) const = default;
+};
+
+/// Cosines and sines of one position, (width / 2) each.
 struct RotaryTable {
-  std::int64_t head_dim = 0;
+  RotaryKey key;
   std::vector<float> cosine;
   std::vector<float> sine;
 };
@@ -72,10 +79,11 @@ struct StepContext {
   std::int64_t batch = 0;
   std::int64_t position = 0;  // of the token that this step appends
   float norm_epsilon = 1e-6F;
+  float norm_offset = 0.0F;  // ModelSemantics::norm_offset
 };
 
-/// The table for heads of this width, which the engine made because a block asked for it.
-const RotaryTable& rotary_table(const StepContext& step, std::int64_t head_dim);
+/// The table of this step for `key`, which a block's rotary() asked for.
+const RotaryTable& rotary_table(const StepContext& step, const RotaryKey& key);
 
 /// y (batch, rows) = x W^T + bias, the rows of this thread, as operator `op`: multiplies and
 /// counts. `bias` may be empty.
@@ -93,8 +101,8 @@ void run_norm(StepContext& step, int thread, int op, const std::vector<Bf16>& we
 /// y = norm(y) of every sequence, as operator `op`: the norm after a block.
 void run_post_norm(StepContext& step, int thread, int op, const std::vector<Bf16>& weight);
 
-/// A vector tensor (`width` values) of the model.
+/// A vector tensor (`width` values) of the model, or row `row` of a stack of them.
 std::vector<Bf16> load_vector(const WeightSource& source, Tensor tensor, int layer,
-                              std::int64_t width);
+                              std::int64_t width, std::int64_t row = 0);
 
 }  // namespace roofcast

@@ -76,6 +76,10 @@ bool is_bias(Tensor tensor) {
     case Tensor::conv_bias:
     case Tensor::decay_log:
     case Tensor::time_step_bias:
+    case Tensor::attn_gate_bias:
+    case Tensor::expert_up_bias:
+    case Tensor::expert_gate_bias:
+    case Tensor::expert_down_bias:
       return true;
     default:
       return false;

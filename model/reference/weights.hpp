@@ -69,6 +69,11 @@ enum class Tensor {
   scan_in,         // (Mamba-1) what the convolved channels say of time steps, B and C
   time_step,       // (Mamba-1) from the narrow time steps to all channels
   mixer_norm,      // weights of the norm that the gate belongs to
+  attn_gate,       // of the attention's output, one row per element of it
+  attn_gate_bias,
+  expert_up_bias,  // one row per expert, as the two below
+  expert_gate_bias,
+  expert_down_bias,
 };
 
 /// One row of one tensor. `layer` is -1 outside the layers.

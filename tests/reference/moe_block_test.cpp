@@ -128,6 +128,23 @@ TEST_CASE("synthetic weights route nearly uniformly") {
   }
 }
 
+TEST_CASE("skewed routing hits fewer experts, and the same ones again") {
+  double last = 128.0;
+  for (const double skew : {0.0, 1.0, 2.0}) {
+    DecodeEngine engine(spec_of(kManyExperts), {.threads = 2, .routing_skew = skew});
+    engine.start(16, 16, 1);
+    engine.step();
+    const double hit = engine.experts_hit();
+    CAPTURE(skew);
+    CHECK(hit < 0.85 * last);
+    CHECK(hit >= 8.0);
+    engine.rewind();
+    engine.step();
+    CHECK(engine.experts_hit() == hit);
+    last = hit;
+  }
+}
+
 TEST_CASE("the list takes the number of experts that routing hit, and expects one without") {
   const ArchitectureSpec spec = spec_of(kManyExperts);
   const auto experts_of = [&](double hit) {
@@ -161,7 +178,6 @@ TEST_CASE("experts that the engine cannot run are refused by name") {
     CHECK(refusal(change).find(part) != std::string::npos);
   };
   refused("latent", [](ArchitectureSpec&, MoeFfn& f) { f.latent_dim = 16; });
-  refused("biases on expert", [](ArchitectureSpec&, MoeFfn& f) { f.expert_bias = true; });
   refused("odd width", [](ArchitectureSpec&, MoeFfn& f) { f.expert_dim = 33; });
   refused("more than all", [](ArchitectureSpec&, MoeFfn& f) { f.n_experts_per_token = 9; });
   refused("routed_experts in mxfp4", [](ArchitectureSpec& spec, MoeFfn&) {

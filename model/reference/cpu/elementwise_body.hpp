@@ -12,6 +12,11 @@ float inverse_rms(float sum_of_squares, std::int64_t n, float epsilon) {
 }
 
 template <typename S>
+typename S::Floats norm_weight(const Bf16* weight, float offset) {
+  return S::add(S::load_bf16(weight), S::set(offset));
+}
+
+template <typename S>
 void add_norm(const NormArgs& a) {
   const std::int64_t whole = a.n / S::kLanes * S::kLanes;
   typename S::Floats squares = S::zero();
@@ -32,9 +37,10 @@ void add_norm(const NormArgs& a) {
   const float factor = inverse_rms<S>(S::horizontal_sum(squares) + rest, a.n, a.epsilon);
   for (std::int64_t i = 0; i < whole; i += S::kLanes)
     S::store_bf16(a.x + i, S::mul(S::mul(S::load_bf16(a.residual + i), S::set(factor)),
-                                  S::load_bf16(a.weight + i)));
+                                  norm_weight<S>(a.weight + i, a.weight_offset)));
   for (std::int64_t i = whole; i < a.n; ++i)
-    a.x[i] = S::to_bf16(S::to_float(a.residual[i]) * factor * S::to_float(a.weight[i]));
+    a.x[i] = S::to_bf16(S::to_float(a.residual[i]) * factor *
+                        (a.weight_offset + S::to_float(a.weight[i])));
 }
 
 inline constexpr std::int64_t kMaxHeadDim = 1024;
@@ -51,15 +57,16 @@ void load_head(const RotateArgs& a, float* head) {
   if (a.norm_weight == nullptr) return;
   const float factor = inverse_rms<S>(S::horizontal_sum(squares), a.head_dim, a.epsilon);
   for (std::int64_t i = 0; i < a.head_dim; i += S::kLanes)
-    S::store(head + i,
-             S::mul(S::mul(S::load(head + i), S::set(factor)), S::load_bf16(a.norm_weight + i)));
+    S::store(head + i, S::mul(S::mul(S::load(head + i), S::set(factor)),
+                              norm_weight<S>(a.norm_weight + i, a.weight_offset)));
 }
 
 template <typename S>
 void rotate_head(const RotateArgs& a) {
   alignas(64) float head[kMaxHeadDim];
   load_head<S>(a, head);
-  const std::int64_t half = a.head_dim / 2;
+  const std::int64_t width = a.width < 0 ? a.head_dim : a.width;
+  const std::int64_t half = width / 2;
   const std::int64_t whole = half / S::kLanes * S::kLanes;
   for (std::int64_t i = 0; i < whole; i += S::kLanes) {
     const typename S::Floats low = S::load(head + i);
@@ -73,6 +80,7 @@ void rotate_head(const RotateArgs& a) {
     a.out[i] = S::to_bf16(head[i] * a.cosine[i] - head[i + half] * a.sine[i]);
     a.out[i + half] = S::to_bf16(head[i + half] * a.cosine[i] + head[i] * a.sine[i]);
   }
+  for (std::int64_t i = width; i < a.head_dim; ++i) a.out[i] = S::to_bf16(head[i]);
 }
 
 /// x / (1 + exp(-z))
@@ -81,37 +89,69 @@ typename S::Floats times_sigmoid(typename S::Floats x, typename S::Floats z) {
   return S::div(x, S::add(S::set(1.0F), S::exp(S::sub(S::zero(), z))));
 }
 
-template <typename S>
-typename S::Floats activation(typename S::Floats up, typename S::Floats gate) {
-  return S::mul(up, times_sigmoid<S>(gate, gate));
+/// f(x) of a kind. GELU in its tanh form is x * sigmoid(2 * sqrt(2 / pi) * (x + 0.044715 x^3)).
+template <typename S, Activation kKind>
+typename S::Floats activation(typename S::Floats x) {
+  if constexpr (kKind == Activation::gelu) {
+    const typename S::Floats cube = S::mul(S::mul(x, x), x);
+    const typename S::Floats inner = S::fma(cube, S::set(0.044715F), x);
+    return times_sigmoid<S>(x, S::mul(inner, S::set(1.5957691216F)));
+  } else if constexpr (kKind == Activation::relu_squared) {
+    const typename S::Floats positive = S::max(x, S::zero());
+    return S::mul(positive, positive);
+  } else {
+    return times_sigmoid<S>(x, x);
+  }
 }
 
-/// The tanh form of GELU, as x * sigmoid(2 * sqrt(2 / pi) * (x + 0.044715 x^3)).
-template <typename S>
-typename S::Floats activation(typename S::Floats up) {
-  const typename S::Floats cube = S::mul(S::mul(up, up), up);
-  const typename S::Floats inner = S::fma(cube, S::set(0.044715F), up);
-  return times_sigmoid<S>(up, S::mul(inner, S::set(1.5957691216F)));
+template <typename S, Activation kKind>
+typename S::Floats activation(const ActivateArgs& a, typename S::Floats up,
+                              typename S::Floats gate) {
+  if constexpr (kKind == Activation::clamped_swiglu) {
+    // min(x, limit) is -max(-x, -limit).
+    const typename S::Floats least = S::set(-a.swiglu.limit);
+    const auto at_most = [least](typename S::Floats x) {
+      return S::sub(S::zero(), S::max(S::sub(S::zero(), x), least));
+    };
+    const typename S::Floats g = at_most(gate);
+    const typename S::Floats u = S::max(at_most(up), least);
+    return S::mul(S::add(u, S::set(1.0F)), times_sigmoid<S>(g, S::mul(g, S::set(a.swiglu.alpha))));
+  } else {
+    return a.gate == nullptr ? activation<S, kKind>(up) : S::mul(up, activation<S, kKind>(gate));
+  }
+}
+
+template <typename S, Activation kKind>
+void activate_all(const ActivateArgs& a) {
+  Bf16 up[S::kLanes] = {};
+  Bf16 gate[S::kLanes] = {};
+  Bf16 out[S::kLanes] = {};
+  const Bf16* const gates = a.gate == nullptr ? a.up : a.gate;
+  for (std::int64_t i = 0; i < a.n; i += S::kLanes) {
+    const std::int64_t left = a.n - i;
+    if (left >= S::kLanes) {
+      S::store_bf16(a.out + i,
+                    activation<S, kKind>(a, S::load_bf16(a.up + i), S::load_bf16(gates + i)));
+      continue;
+    }
+    for (std::int64_t j = 0; j < left; ++j) up[j] = a.up[i + j];
+    for (std::int64_t j = 0; j < left; ++j) gate[j] = gates[i + j];
+    S::store_bf16(out, activation<S, kKind>(a, S::load_bf16(up), S::load_bf16(gate)));
+    for (std::int64_t j = 0; j < left; ++j) a.out[i + j] = out[j];
+  }
 }
 
 template <typename S>
 void activate(const ActivateArgs& a) {
-  Bf16 up[S::kLanes] = {};
-  Bf16 gate[S::kLanes] = {};
-  Bf16 out[S::kLanes] = {};
-  for (std::int64_t i = 0; i < a.n; i += S::kLanes) {
-    const std::int64_t left = a.n - i;
-    if (left >= S::kLanes) {
-      const typename S::Floats x = S::load_bf16(a.up + i);
-      S::store_bf16(a.out + i, a.gate == nullptr ? activation<S>(x)
-                                                 : activation<S>(x, S::load_bf16(a.gate + i)));
-      continue;
-    }
-    for (std::int64_t j = 0; j < left; ++j) up[j] = a.up[i + j];
-    for (std::int64_t j = 0; j < left && a.gate != nullptr; ++j) gate[j] = a.gate[i + j];
-    const typename S::Floats x = S::load_bf16(up);
-    S::store_bf16(out, a.gate == nullptr ? activation<S>(x) : activation<S>(x, S::load_bf16(gate)));
-    for (std::int64_t j = 0; j < left; ++j) a.out[i + j] = out[j];
+  switch (a.kind) {
+    case Activation::silu:
+      return activate_all<S, Activation::silu>(a);
+    case Activation::gelu:
+      return activate_all<S, Activation::gelu>(a);
+    case Activation::relu_squared:
+      return activate_all<S, Activation::relu_squared>(a);
+    case Activation::clamped_swiglu:
+      return activate_all<S, Activation::clamped_swiglu>(a);
   }
 }
 

@@ -124,8 +124,8 @@ struct IndexScoreArgs {
   float* scores = nullptr;  // (tokens)
 };
 
-/// residual += y (when there is a y); x = rms_norm(residual) * weight. All (n), bf16. x may be
-/// `residual`.
+/// residual += y (when there is a y); x = rms_norm(residual) * (weight_offset + weight). All (n),
+/// bf16. x may be `residual`.
 struct NormArgs {
   Bf16* residual = nullptr;
   const Bf16* y = nullptr;
@@ -133,10 +133,12 @@ struct NormArgs {
   Bf16* x = nullptr;
   std::int64_t n = 0;
   float epsilon = 0.0F;
+  float weight_offset = 0.0F;
 };
 
-/// One head: optional rms_norm with `norm_weight`, then rotary embedding of the pairs
-/// (i, i + head_dim / 2) by the angles whose cosine and sine are given (head_dim / 2 each).
+/// One head: optional rms_norm with `weight_offset + norm_weight`, then rotary embedding of the
+/// pairs (i, i + width / 2) of its first `width` elements, by the angles whose cosine and sine are
+/// given (width / 2 each). The elements behind stay. width < 0: all of the head turns.
 struct RotateArgs {
   const Bf16* in = nullptr;
   const Bf16* norm_weight = nullptr;
@@ -145,6 +147,8 @@ struct RotateArgs {
   Bf16* out = nullptr;  // may be `in`
   std::int64_t head_dim = 0;
   float epsilon = 0.0F;
+  float weight_offset = 0.0F;
+  std::int64_t width = -1;
 };
 
 /// How the elements of a matrix state are stored; sums are in fp32 either way.
@@ -233,12 +237,24 @@ struct GatedNormArgs {
   NormGate order = NormGate::silu_before;
 };
 
-/// out = up * silu(gate), or gelu(up) (tanh form) where there is no gate. All (n), bf16.
+/// Activations of feed-forward blocks: x sigmoid(x); GELU in its tanh form; max(x, 0)^2; and the
+/// clamped SwiGLU of gpt-oss, which needs a gate.
+enum class Activation { silu, gelu, relu_squared, clamped_swiglu };
+
+/// (1 + up) * gate * sigmoid(alpha * gate), of gates of at most and ups within +- `limit`.
+struct ClampedSwiglu {
+  float alpha = 1.702F;
+  float limit = 7.0F;
+};
+
+/// out = up * f(gate), or f(up) where there is no gate. All (n), bf16.
 struct ActivateArgs {
   const Bf16* up = nullptr;
   const Bf16* gate = nullptr;
   Bf16* out = nullptr;
   std::int64_t n = 0;
+  Activation kind = Activation::silu;
+  ClampedSwiglu swiglu = {};
 };
 
 /// out = sum over `count` rows of weight x row, in fp32, rounded once. All (n), bf16; out may be

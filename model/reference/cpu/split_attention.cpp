@@ -17,13 +17,25 @@ float weight_sum(const AttentionTask& task, const AttentionPart& part, std::int6
   return part.sum[at] + std::exp(bf16_to_float(sink) - part.max[at]);
 }
 
+float sigmoid(float x) { return 1.0F / (1.0F + std::exp(-x)); }
+
+float query_scale(const AttentionTask& task) {
+  return task.scale > 0.0F ? task.scale : 1.0F / std::sqrt(static_cast<float>(task.head_dim));
+}
+
 void store_output(const AttentionTask& task, const AttentionPart& part) {
   // Items are sequence-major and groups of heads adjacent, so an item's outputs are adjacent too.
   Bf16* const out = task.out + part.item * task.group * task.value_dim;
+  const Bf16* const gate = task.gate == nullptr
+                               ? nullptr
+                               : task.gate + part.item / task.n_kv_heads * task.q_stride +
+                                     part.item % task.n_kv_heads * task.group * task.value_dim;
   for (std::int64_t h = 0; h < task.group; ++h) {
     const float scale = task.value_scale / weight_sum(task, part, h);
-    for (std::int64_t d = h * task.value_dim; d < (h + 1) * task.value_dim; ++d)
-      out[d] = float_to_bf16(part.out[static_cast<std::size_t>(d)] * scale);
+    for (std::int64_t d = h * task.value_dim; d < (h + 1) * task.value_dim; ++d) {
+      const float open = gate == nullptr ? 1.0F : sigmoid(bf16_to_float(gate[d]));
+      out[d] = float_to_bf16(part.out[static_cast<std::size_t>(d)] * scale * open);
+    }
   }
 }
 
@@ -114,7 +126,7 @@ void SplitAttention::run_piece(const AttentionTask& task, const Kernels& kernels
                   .page_tokens = task.page_tokens,
                   .token0 = piece.token0,
                   .token1 = piece.token1,
-                  .scale = task.key_scale / std::sqrt(static_cast<float>(task.head_dim)),
+                  .scale = task.key_scale * query_scale(task),
                   .max = part.max.data(),
                   .sum = part.sum.data(),
                   .out = part.out.data()});

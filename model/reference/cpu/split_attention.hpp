@@ -60,7 +60,9 @@ struct AttentionTask {
   /// The pages of a sequence, see AttentionArgs; caches lie in order without.
   std::function<const std::int32_t*(std::int64_t sequence)> pages = {};
   std::int64_t page_tokens = 0;
+  float scale = 0.0F;           // of scores; 0: 1 / sqrt(head_dim)
   const Bf16* sinks = nullptr;  // (n_kv_heads * group) or none: scores of a token without a value
+  const Bf16* gate = nullptr;   // as `out`, but q_stride apart, or none: out *= sigmoid(gate)
   Bf16* out = nullptr;          // (sequences, n_kv_heads * group, value_dim)
 };
 

@@ -13,6 +13,10 @@ void grow(std::vector<Bf16>& values, std::int64_t elements) {
     values.resize(static_cast<std::size_t>(elements));
 }
 
+std::int64_t bias_bytes(std::int64_t rows) {
+  return rows * static_cast<std::int64_t>(sizeof(Bf16));
+}
+
 /// One thread at work on a task.
 struct Worker {
   const ExpertTask& task;
@@ -48,17 +52,20 @@ void Worker::multiply_in(std::size_t hit) {
   const std::int64_t at = first * task.expert_dim + slice.inner.begin;
   const bool gated = slice.gate.rows > 0;
   const Bf16* const x = task.batch == 1 ? task.x : buffers.x.data() + first * task.hidden_dim;
-  multiply(kernels, slice.up, x, task.hidden_dim, pairs, nullptr, buffers.up.data() + at,
+  multiply(kernels, slice.up, x, task.hidden_dim, pairs, slice.up_bias, buffers.up.data() + at,
            task.expert_dim);
   if (gated)
-    multiply(kernels, slice.gate, x, task.hidden_dim, pairs, nullptr, buffers.gate.data() + at,
-             task.expert_dim);
+    multiply(kernels, slice.gate, x, task.hidden_dim, pairs, slice.gate_bias,
+             buffers.gate.data() + at, task.expert_dim);
   for (std::int64_t row = at; row < at + pairs * task.expert_dim; row += task.expert_dim)
     kernels.activate({.up = buffers.up.data() + row,
                       .gate = gated ? buffers.gate.data() + row : nullptr,
                       .out = buffers.hidden.data() + row,
-                      .n = rows});
-  reads.weight_bytes += slice.up.bytes() + slice.gate.bytes();
+                      .n = rows,
+                      .kind = task.activation,
+                      .swiglu = task.swiglu});
+  const std::int64_t biases = slice.up_bias == nullptr ? 0 : (gated ? 2 : 1) * rows;
+  reads.weight_bytes += slice.up.bytes() + slice.gate.bytes() + bias_bytes(biases);
   // As the model counts: two vectors of the expert's width are written here, plain or gated.
   reads.activations += pairs * (task.hidden_dim + 2 * rows);
 }
@@ -70,9 +77,9 @@ void Worker::multiply_down(std::size_t hit) {
   const std::int64_t first = groups.first[hit];
   const std::int64_t pairs = groups.first[hit + 1] - first;
   multiply(kernels, slice.down, buffers.hidden.data() + first * task.expert_dim, task.expert_dim,
-           pairs, nullptr, buffers.y.data() + first * task.hidden_dim + slice.outer.begin,
+           pairs, slice.down_bias, buffers.y.data() + first * task.hidden_dim + slice.outer.begin,
            task.hidden_dim);
-  reads.weight_bytes += slice.down.bytes();
+  reads.weight_bytes += slice.down.bytes() + bias_bytes(slice.down_bias == nullptr ? 0 : rows);
   reads.activations += pairs * (task.expert_dim + rows);
 }
 
@@ -115,7 +122,7 @@ ExpertReads run_experts(const ExpertTask& task, std::vector<ExpertChoice>& choic
                         int thread) {
   const Range own = part_of(task.batch, thread, pool.size());
   for (std::int64_t token = own.begin; token < own.end; ++token)
-    choose_experts(task.scores + token * task.experts, task.experts, task.per_token,
+    choose_experts(task.scores + token * task.experts, task.experts, task.per_token, task.router,
                    choices.data() + token * task.per_token);
   pool.barrier();
   ExpertGroups& groups = buffers.groups[static_cast<std::size_t>(thread)];

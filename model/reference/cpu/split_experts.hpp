@@ -18,6 +18,10 @@ struct ExpertSlice {
   WeightSlab up = {};
   WeightSlab gate = {};  // without rows: the expert is plain
   WeightSlab down = {};
+  // Of the slice's rows; all or none of an expert's matrices have biases.
+  const Bf16* up_bias = nullptr;
+  const Bf16* gate_bias = nullptr;
+  const Bf16* down_bias = nullptr;
 };
 
 /// Routed experts of a whole batch in one layer. Every expert is split by rows among all threads.
@@ -30,6 +34,9 @@ struct ExpertTask {
   const Bf16* scores = nullptr;  // (batch, experts)
   const Bf16* x = nullptr;       // (batch, hidden_dim)
   Bf16* y = nullptr;             // (batch, hidden_dim): the weighted sum of each token's experts
+  RouterRule router = {};
+  Activation activation = Activation::silu;
+  ClampedSwiglu swiglu = {};
   std::function<ExpertSlice(std::int64_t expert, int thread)> slice;
 };
 
