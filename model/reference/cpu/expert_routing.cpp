@@ -25,8 +25,7 @@ struct TokenScores {
   float sigmoid(std::int64_t expert) const { return 1.0F / (1.0F + std::exp(-score(expert))); }
   /// What experts are compared by.
   float rank(std::int64_t expert) const {
-    const float own =
-        rule.semantics.scoring == Scoring::sigmoid ? sigmoid(expert) : score(expert);
+    const float own = rule.semantics.scoring == Scoring::sigmoid ? sigmoid(expert) : score(expert);
     return rule.choice_bias == nullptr ? own : own + rule.choice_bias[expert];
   }
 };
@@ -95,8 +94,7 @@ void choose_experts(const Bf16* scores, std::int64_t n, std::int64_t k, const Ro
   if (rule.semantics.scoring == Scoring::softmax) {
     float top = token.score(out[0].expert);
     for (std::int64_t i = 1; i < k; ++i) top = std::max(top, token.score(out[i].expert));
-    for (std::int64_t i = 0; i < k; ++i)
-      out[i].weight = std::exp(token.score(out[i].expert) - top);
+    for (std::int64_t i = 0; i < k; ++i) out[i].weight = std::exp(token.score(out[i].expert) - top);
     sum = softmax_sum(token, top, k, out);
   } else {
     for (std::int64_t i = 0; i < k; ++i) out[i].weight = token.sigmoid(out[i].expert);
