@@ -11,6 +11,7 @@ the logits. Tokens are drawn at random. In mixtures of experts they are drawn am
 routing is clearest in every layer: rounding to bf16 must not decide which expert a token gets.
 """
 
+import json
 import sys
 from pathlib import Path
 
@@ -163,6 +164,19 @@ def draw_tokens(model, seed):
     return tokens, least
 
 
+def publish_config(path):
+    """Gives a Nemotron-H config the keys of published ones, whose layers are letters."""
+    config = json.loads(path.read_text())
+    kinds = config.pop("layers_block_type", None)
+    if kinds is None:
+        return
+    config.pop("mtp_layers_block_type", None)
+    letters = dict(linear_attention="M", full_attention="*", mlp="-", moe="E")
+    config["hybrid_override_pattern"] = "".join(letters[kind] for kind in kinds)
+    config["num_hidden_layers"] = len(kinds)
+    path.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
+
+
 def make(name, folder, seed=1):
     config = MODELS[name]()
     config.dtype = "bfloat16"
@@ -176,6 +190,7 @@ def make(name, folder, seed=1):
         folder.mkdir(parents=True, exist_ok=True)
         model.to(torch.bfloat16).save_pretrained(folder)
     (folder / "generation_config.json").unlink(missing_ok=True)
+    publish_config(folder / "config.json")
     save_file({"tokens": tokens.float(), "logits": exact.float().contiguous()},
               str(folder / "expected.safetensors"))
     size = sum(f.stat().st_size for f in folder.iterdir())

@@ -7,6 +7,8 @@
 #include "model/architecture/architecture_spec.hpp"
 #include "tests/reference/exact_ffn.hpp"
 #include "tests/reference/exact_gqa.hpp"
+#include "tests/reference/exact_latent.hpp"
+#include "tests/reference/exact_state.hpp"
 
 namespace roofcast {
 
@@ -19,6 +21,8 @@ class ExactDecoder {
         semantics_(semantics),
         w_(std::move(rows)),
         gqa_(w_, semantics_),
+        latent_(w_, semantics_),
+        state_(w_, semantics_),
         ffn_(w_, semantics_) {}
   ExactDecoder(const ExactDecoder&) = delete;
   ExactDecoder& operator=(const ExactDecoder&) = delete;
@@ -68,6 +72,10 @@ class ExactDecoder {
       return ffn_.run(kind, layer, x);
     else if constexpr (requires { gqa_.run(kind, layer, position_, x); })
       return gqa_.run(kind, layer, position_, x);
+    else if constexpr (requires { latent_.run(kind, layer, position_, x); })
+      return latent_.run(kind, layer, position_, x);
+    else if constexpr (requires { state_.run(kind, layer, x); })
+      return state_.run(kind, layer, x);
     else
       throw std::invalid_argument("no exact form of this kind");
   }
@@ -76,6 +84,8 @@ class ExactDecoder {
   ModelSemantics semantics_;
   ExactWeights w_;
   ExactGqa gqa_;
+  ExactLatent latent_;
+  ExactState state_;
   ExactFfn ffn_;
   std::int64_t position_ = 0;
 };

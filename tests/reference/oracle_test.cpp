@@ -20,7 +20,8 @@ namespace roofcast {
 namespace {
 
 constexpr std::size_t kSteps = 16;
-const std::string kFixtures[] = {"llama", "gemma-3", "mixtral", "qwen3-moe", "gpt-oss"};
+const std::string kFixtures[] = {"llama",   "gemma-3",     "mixtral",    "qwen3-moe",
+                                 "gpt-oss", "deepseek-v3", "qwen3-next", "nemotron-h"};
 
 struct Fixture {
   Checkpoint model;
@@ -137,6 +138,15 @@ const Change kChanges[] = {
     {"gemma-3", "activation", [](ModelSemantics& s) { s.activation = Activation::silu; }},
     {"qwen3-moe", "weights among all", [](ModelSemantics& s) { s.router.normalize = true; }},
     {"gpt-oss", "limit", [](ModelSemantics& s) { s.swiglu.limit = 7.0F; }},
+    {"deepseek-v3", "scale", [](ModelSemantics& s) { s.router.scale = 1.0F; }},
+    {"deepseek-v3", "bias", [](ModelSemantics& s) { s.router.bias_only_chooses = false; }},
+    {"deepseek-v3", "groups", [](ModelSemantics& s) { s.router.groups = 1; }},
+    {"deepseek-v3", "sigmoid",
+     [](ModelSemantics& s) { s.router.scoring = RouterSemantics::Scoring::softmax; }},
+    {"qwen3-next", "half of the head", [](ModelSemantics& s) { s.rotary.share = 1.0; }},
+    {"qwen3-next", "norm offset", [](ModelSemantics& s) { s.norm_offset = 0.0F; }},
+    {"nemotron-h", "no positions", [](ModelSemantics& s) { s.rotary.share = 1.0; }},
+    {"nemotron-h", "activation", [](ModelSemantics& s) { s.activation = Activation::gelu; }},
     {"gpt-oss", "gain", [](ModelSemantics& s) { s.swiglu.alpha = 1.0F; }},
 };
 
@@ -153,7 +163,7 @@ TEST_CASE("each rule of a model's values shows in its logits, so that none could
 }
 
 TEST_CASE("routing in the fixtures is so clear that rounding to bf16 cannot change it") {
-  for (const std::string name : {"mixtral", "qwen3-moe", "gpt-oss"}) {
+  for (const std::string name : {"mixtral", "qwen3-moe", "gpt-oss", "deepseek-v3", "qwen3-next"}) {
     CAPTURE(name);
     const Fixture fixture = read_fixture(name);
     ExactDecoder decoder(fixture.model.spec, fixture.model.semantics, exact_rows(fixture));
@@ -177,6 +187,7 @@ TEST_CASE("the bytes that a real model's step touches are those of the model's o
       counted.weights += t.weights;
       counted.kv_read += t.kv_read;
       counted.kv_write += t.kv_write;
+      counted.state += t.state;
       counted.activations += t.activations;
     }
     const Traffic model = total_work(decode_step(spec, {.sequences = 2.0,
@@ -186,6 +197,7 @@ TEST_CASE("the bytes that a real model's step touches are those of the model's o
     CHECK(counted.weights.value == relative(model.weights.value).epsilon(1e-12));
     CHECK(counted.kv_read.value == model.kv_read.value);
     CHECK(counted.kv_write.value == model.kv_write.value);
+    CHECK(counted.state.value == model.state.value);
     // The first norm of a step adds nothing to the residual: 2 of 4 vectors less.
     const double no_add = 2.0 * 2.0 * static_cast<double>(spec.hidden_dim) * sizeof(Bf16);
     CHECK(counted.activations.value <= model.activations.value - no_add);

@@ -35,6 +35,9 @@ constexpr ClassDefaults kClasses[] = {
     {.model_type = "mixtral", .norm_epsilon = 1e-5, .theta = 1e6},
     {.model_type = "qwen3_moe"},
     {.model_type = "gpt_oss", .norm_epsilon = 1e-5, .theta = 150000.0},
+    {.model_type = "deepseek_v3"},
+    {.model_type = "qwen3_next", .rotary_share = 0.25, .norm_offset = 1.0F},
+    {.model_type = "nemotron_h", .norm_epsilon = 1e-5, .rotary_share = 0.0},
 };
 
 [[noreturn]] void refuse(const SpecReader& reader, std::string_view key, const std::string& what) {
@@ -122,9 +125,39 @@ void read_gpt_oss(SpecReader& config, ModelSemantics& semantics) {
   semantics.swiglu.limit = static_cast<float>(number_or(config, {"swiglu_limit"}, 7.0, 1e-3, 1e6));
 }
 
+/// DeepSeek-V3's router: sigmoid scores, a bias that only chooses, groups.
+void read_sigmoid_router(SpecReader& config, std::int64_t groups, std::int64_t open, double scale,
+                         RouterSemantics& router) {
+  const auto scoring = config.optional_string("scoring_func");
+  if (scoring && *scoring != "sigmoid")
+    refuse(config, "scoring_func", "the reference engine routes by sigmoid scores here");
+  router = {
+      .scoring = RouterSemantics::Scoring::sigmoid,
+      .normalize = config.boolean_or("norm_topk_prob", true),
+      .scale = static_cast<float>(number_or(config, {"routed_scaling_factor"}, scale, 1e-6, 1e6)),
+      .bias_only_chooses = true,
+      .groups = config.integer_or("n_group", groups, 1, kMaxRouterGroups),
+      .groups_per_token = config.integer_or("topk_group", open, 1, kMaxRouterGroups)};
+}
+
+void read_deepseek(SpecReader& config, ModelSemantics& semantics) {
+  read_sigmoid_router(config, 8, 4, 2.5, semantics.router);
+  if (!config.boolean_or("rope_interleave", true))
+    refuse(config, "rope_interleave",
+           "the reference engine reads latent attention whose rotary pairs are neighbours");
+}
+
+void read_nemotron(SpecReader& config, ModelSemantics& semantics) {
+  semantics.activation = semantics.activation.value_or(Activation::relu_squared);
+  read_sigmoid_router(config, 1, 1, 1.0, semantics.router);
+}
+
 void read_class(SpecReader& config, std::string_view type, ModelSemantics& semantics) {
   if (type == "gemma3_text") read_gemma(config, semantics);
   if (type == "gpt_oss") read_gpt_oss(config, semantics);
+  if (type == "deepseek_v3") read_deepseek(config, semantics);
+  if (type == "nemotron_h") read_nemotron(config, semantics);
+  if (type == "qwen3_next") semantics.router.normalize = config.boolean_or("norm_topk_prob", true);
   if (type == "qwen3_moe") semantics.router.normalize = config.boolean_or("norm_topk_prob", false);
 }
 

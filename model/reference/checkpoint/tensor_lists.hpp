@@ -40,4 +40,14 @@ TensorList mixtral_expert_tensors();
 TensorList qwen_expert_tensors();  // DeepSeek's too
 TensorList oss_expert_tensors();
 
+// Latent attention and DeepSeek's experts (latent_tensors.cpp).
+TensorList latent_tensors();
+TensorList deepseek_expert_tensors();  // beside Qwen's
+
+// Layers with a state, and what else their models have (state_tensors.cpp).
+TensorList delta_tensors();
+TensorList gated_query_tensors();  // in place of query_tensors()
+TensorList gated_shared_expert_tensors();
+TensorList nemotron_tensors();  // all of Nemotron-H
+
 }  // namespace roofcast::detail

@@ -32,6 +32,15 @@ std::vector<Family> families() {
       {"qwen3_moe", attention_and({detail::ffn_norm_tensors(), detail::gated_mlp_tensors(),
                                    detail::qwen_expert_tensors()})},
       {"gpt_oss", attention_and({detail::ffn_norm_tensors(), detail::oss_expert_tensors()})},
+      {"deepseek_v3",
+       {detail::decoder_tensors(), detail::ffn_norm_tensors(), detail::latent_tensors(),
+        detail::gated_mlp_tensors(), detail::qwen_expert_tensors(),
+        detail::deepseek_expert_tensors()}},
+      {"qwen3_next",
+       {detail::decoder_tensors(), detail::ffn_norm_tensors(), detail::gated_query_tensors(),
+        detail::key_value_tensors(), detail::delta_tensors(), detail::gated_mlp_tensors(),
+        detail::qwen_expert_tensors(), detail::gated_shared_expert_tensors()}},
+      {"nemotron_h", {detail::nemotron_tensors()}},
   };
 }
 

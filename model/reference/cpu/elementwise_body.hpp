@@ -89,6 +89,12 @@ typename S::Floats times_sigmoid(typename S::Floats x, typename S::Floats z) {
   return S::div(x, S::add(S::set(1.0F), S::exp(S::sub(S::zero(), z))));
 }
 
+/// x * silu(gate)
+template <typename S>
+typename S::Floats times_silu(typename S::Floats x, typename S::Floats gate) {
+  return S::mul(x, times_sigmoid<S>(gate, gate));
+}
+
 /// f(x) of a kind. GELU in its tanh form is x * sigmoid(2 * sqrt(2 / pi) * (x + 0.044715 x^3)).
 template <typename S, Activation kKind>
 typename S::Floats activation(typename S::Floats x) {

@@ -125,7 +125,7 @@ void scan_lanes(const ScanArgs& a, std::int64_t channel) {
     S::store(state, now);
     sum = S::fma(now, S::set(a.c[i]), sum);
   }
-  S::store_bf16(a.out + channel, activation<S>(sum, S::load_bf16(a.gate + channel)));
+  S::store_bf16(a.out + channel, times_silu<S>(sum, S::load_bf16(a.gate + channel)));
 }
 
 template <typename S>
@@ -137,13 +137,13 @@ void scan(const ScanArgs& a) {
 template <typename S>
 typename S::Floats norm_input(const GatedNormArgs& a, const BorderLanes<S>& lanes, std::int64_t i) {
   const typename S::Floats x = lanes.load(a.x + i);
-  return a.order == NormGate::silu_before ? activation<S>(x, lanes.load(a.gate + i)) : x;
+  return a.order == NormGate::silu_before ? times_silu<S>(x, lanes.load(a.gate + i)) : x;
 }
 
 template <typename S>
 typename S::Floats gate_after(const GatedNormArgs& a, typename S::Floats x,
                               typename S::Floats gate) {
-  if (a.order == NormGate::silu_after) return activation<S>(x, gate);
+  if (a.order == NormGate::silu_after) return times_silu<S>(x, gate);
   return a.order == NormGate::sigmoid_after ? times_sigmoid<S>(x, gate) : x;
 }
 

@@ -58,6 +58,32 @@ TEST_CASE("a router's rules are read") {
   CHECK(semantics_of(R"({"model_type": "mixtral"})").router == RouterSemantics{});
 }
 
+TEST_CASE("sigmoid routers have their class's groups and scale, or the config's") {
+  const RouterSemantics deepseek = semantics_of(R"({"model_type": "deepseek_v3"})").router;
+  CHECK(deepseek.scoring == RouterSemantics::Scoring::sigmoid);
+  CHECK(deepseek.bias_only_chooses);
+  CHECK(deepseek.groups == 8);
+  CHECK(deepseek.groups_per_token == 4);
+  CHECK(deepseek.scale == 2.5F);
+  const RouterSemantics nemotron =
+      semantics_of(
+          R"({"model_type": "nemotron_h", "routed_scaling_factor": 1.5, "norm_topk_prob": false})")
+          .router;
+  CHECK(nemotron.groups == 1);
+  CHECK(nemotron.scale == 1.5F);
+  CHECK_FALSE(nemotron.normalize);
+}
+
+TEST_CASE("hybrid models turn part of a head, or nothing") {
+  const ModelSemantics next = semantics_of(R"({"model_type": "qwen3_next"})");
+  CHECK(next.rotary.share == 0.25);
+  CHECK(next.norm_offset == 1.0F);
+  CHECK(next.router.normalize);
+  const ModelSemantics nemotron = semantics_of(R"({"model_type": "nemotron_h"})");
+  CHECK(nemotron.rotary.share == 0.0);
+  CHECK(nemotron.activation == Activation::relu_squared);
+}
+
 std::string refusal(const std::string& json) {
   try {
     semantics_of(json);
@@ -74,6 +100,11 @@ TEST_CASE("what the engine does not compute is refused by its key") {
         std::string::npos);
   CHECK(refusal(R"({"model_type": "gemma3_text", "hidden_size": 4, "attn_logit_softcapping": 50})")
             .find("attn_logit_softcapping") != std::string::npos);
+  CHECK(
+      refusal(R"({"model_type": "deepseek_v3", "scoring_func": "softmax"})").find("scoring_func") !=
+      std::string::npos);
+  CHECK(refusal(R"({"model_type": "deepseek_v3", "rope_interleave": false})")
+            .find("rope_interleave") != std::string::npos);
   CHECK(refusal(R"({"model_type": "opt"})").find("\"opt\"") != std::string::npos);
   CHECK_THROWS_AS(semantics_of(R"({"model_type": "llama", "rope_theta": -1})"), SpecError);
   CHECK_THROWS_AS(semantics_of("{}"), SpecError);
