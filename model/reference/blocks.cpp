@@ -124,6 +124,7 @@ void check_engine_supports(const ArchitectureSpec& spec) {
   if (spec.position_embeddings > 0) refuse("learned position embeddings");
   if (spec.lm_head_bias) refuse("a bias on the lm_head");
   if (spec.per_layer_embedding) refuse("per-layer embeddings");
+  if (spec.block_order != BlockOrder::serial) refuse("attention and feed-forward in parallel");
   if (spec.hidden_dim % 2 != 0) refuse("an odd hidden_dim");
 }
 

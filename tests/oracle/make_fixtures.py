@@ -198,8 +198,13 @@ def make(name, folder, seed=1):
           f"{(single - exact).abs().max() / exact.abs().max():.1e}, clearest routing {clear:.2f}")
 
 
+# Drawn from seed 1, the linear layers of Qwen3-Next recall by sums that cancel: transformers in bf16
+# is itself 12 % off what it computes in float64. From seed 3 it is 1.7 % off.
+SEEDS = {"qwen3-next": 3}
+
+
 if __name__ == "__main__":
     torch.manual_seed(0)
     root = Path(__file__).parent / "fixtures"
     for wanted in sys.argv[1:] or MODELS:
-        make(wanted, root / wanted)
+        make(wanted, root / wanted, SEEDS.get(wanted, 1))

@@ -114,6 +114,15 @@ WeightSource weight_source(std::shared_ptr<const HfWeights> weights) {
   };
 }
 
+/// The engine rounds what it reads to bf16, whatever the files hold: the spec is of what it runs.
+/// Files' own bits per element would also count vectors that the spec does not list by themselves.
+void store_in_bf16(ArchitectureSpec& spec) {
+  for (const Component part :
+       {Component::attention, Component::dense_ffn, Component::routed_experts,
+        Component::shared_experts, Component::router, Component::embedding, Component::lm_head})
+    spec.formats[part] = storage_of(*find_format("bf16"));
+}
+
 Checkpoint read_checkpoint(const std::string& folder) {
   if (path_kind(folder) != PathKind::folder)
     throw IoError(place_message(folder, {}, "", "expected a folder with a config.json"));
@@ -122,6 +131,7 @@ Checkpoint read_checkpoint(const std::string& folder) {
   if (!path_exists(file))
     throw SpecError(place_message(folder, {}, "", "expected a config.json beside the weights"));
   const Document config = parse_json(read_text_file(file), file);
+  store_in_bf16(model.spec);
   Checkpoint checkpoint{.spec = std::move(model.spec),
                         .semantics = read_semantics(config),
                         .weights = nullptr,
