@@ -4,14 +4,31 @@
 
 #include "model/reference/cpu/kernel_tables.hpp"
 
+#ifdef ROOFCAST_X86_KERNELS
+#include <cpuid.h>
+#endif
+
 namespace roofcast {
+#ifdef ROOFCAST_X86_KERNELS
+namespace {
+
+/// Asked of the CPU itself: not every compiler's __builtin_cpu_supports() knows the name.
+bool has_f16c() {
+  unsigned int a = 0;
+  unsigned int b = 0;
+  unsigned int c = 0;
+  unsigned int d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & static_cast<unsigned int>(bit_F16C)) != 0;
+}
+
+}  // namespace
+#endif
 
 bool isa_supported(IsaLevel level) {
   if (level == IsaLevel::portable) return true;
 #ifdef ROOFCAST_X86_KERNELS
   if (level == IsaLevel::avx2)
-    return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 &&
-           __builtin_cpu_supports("f16c") != 0;
+    return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 && has_f16c();
   return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
          __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
          __builtin_cpu_supports("avx512bf16") != 0 && __builtin_cpu_supports("avx512vnni") != 0 &&

@@ -62,7 +62,7 @@ struct Portable {
   }
   /// Two values of each lane as a pair, kLanes pairs in order.
   static void store_pairs(Bf16* at, Floats first, Floats second) {
-    for (int i = 0; i < kLanes; ++i) {
+    for (std::int64_t i = 0; i < kLanes; ++i) {
       at[2 * i] = to_bf16(first[i]);
       at[2 * i + 1] = to_bf16(second[i]);
     }

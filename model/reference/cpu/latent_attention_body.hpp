@@ -91,7 +91,7 @@ void latent_mix(const LatentAttentionArgs& a, const Bf16* probs, const Bf16* row
                           values[2 * d + 1]);
 #pragma GCC unroll 8
     for (int h = 0; h < H; ++h) {
-      const typename S::Pairs weight = S::set_pair(probs + t * kRowTile + 2 * h);
+      const typename S::Pairs weight = S::set_pair(probs + t * kRowTile + std::int64_t{2} * h);
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v) acc[h][v] = S::dot(acc[h][v], values[v], weight);
     }
@@ -120,7 +120,7 @@ template <typename S, int M>
 void latent_mix_heads(const LatentAttentionArgs& a, std::int64_t head, std::int64_t left,
                       const Bf16* probs, const Bf16* rows, std::int64_t tokens, const float* shrink,
                       LatentsAhead& ahead) {
-  for (; left >= M; left -= M, head += M, probs += 2 * M, shrink += M)
+  for (; left >= M; left -= M, head += M, probs += std::int64_t{2} * M, shrink += M)
     latent_mix_width<S, M, S::kLatentVectors>(a, probs, rows, tokens, shrink,
                                               a.out + head * a.value_dim, 0, ahead);
   if constexpr (M > 1)
