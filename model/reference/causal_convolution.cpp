@@ -11,8 +11,6 @@ namespace {
 /// Channels are split in whole cache lines, so that no two threads write one.
 constexpr std::int64_t kLineElements = 32;
 
-Bytes bf16_bytes(std::int64_t elements) { return {static_cast<double>(elements) * sizeof(Bf16)}; }
-
 void check_supported(const Formats& formats, std::int64_t kernel) {
   const Storage& storage = formats[Component::conv_state];
   if (storage != storage_of(*find_format("bf16")))

@@ -8,23 +8,16 @@
 namespace roofcast {
 namespace {
 
-void refuse(bool condition, const char* what) {
-  if (condition)
-    throw UnsupportedError(std::string("the reference engine has no kernel for ") + what);
-}
-
 void check_supported(const GqaShape& s) {
-  refuse(s.qk_norm == QkNorm::full, "qk_norm over all heads at once");
-  refuse(s.output_gate == OutputGate::headwise, "an output gate of attention per head");
-  refuse(s.kv_owner != KvOwner::self, "layers that read an earlier layer's cache");
-  refuse(s.shared_kv_weights, "shared K and V weights");
-  refuse(s.v_head_dim != 0 && s.v_head_dim != s.head_dim, "values wider than keys");
-  refuse(s.n_heads % s.n_kv_heads != 0, "query heads that do not divide among key-value heads");
-  refuse(s.head_dim % kHeadDimStep != 0, "heads whose width is not a multiple of 16");
-  refuse(s.head_dim > kMaxHeadDim, "heads wider than 1024");
+  refuse_if(s.qk_norm == QkNorm::full, "qk_norm over all heads at once");
+  refuse_if(s.output_gate == OutputGate::headwise, "an output gate of attention per head");
+  refuse_if(s.kv_owner != KvOwner::self, "layers that read an earlier layer's cache");
+  refuse_if(s.shared_kv_weights, "shared K and V weights");
+  refuse_if(s.v_head_dim != 0 && s.v_head_dim != s.head_dim, "values wider than keys");
+  refuse_if(s.n_heads % s.n_kv_heads != 0, "query heads that do not divide among key-value heads");
+  refuse_if(s.head_dim % kHeadDimStep != 0, "heads whose width is not a multiple of 16");
+  refuse_if(s.head_dim > kMaxHeadDim, "heads wider than 1024");
 }
-
-Bytes bf16_bytes(std::int64_t elements) { return {static_cast<double>(elements) * sizeof(Bf16)}; }
 
 RotaryKey rotary_of(const GqaShape& s, const KvSpan& span, const ModelSemantics& semantics) {
   const bool local = span.kind != KvSpan::Kind::whole;
@@ -32,7 +25,7 @@ RotaryKey rotary_of(const GqaShape& s, const KvSpan& span, const ModelSemantics&
       local && semantics.local_rotary ? *semantics.local_rotary : semantics.rotary;
   const RotaryKey key = {std::llround(rotary.share * static_cast<double>(s.head_dim)),
                          rotary.theta};
-  refuse(key.width % 2 != 0, "a rotary embedding of an odd width");
+  refuse_if(key.width % 2 != 0, "a rotary embedding of an odd width");
   return key;
 }
 

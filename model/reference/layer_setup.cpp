@@ -25,4 +25,9 @@ PackedMatrix make_matrix(const LayerSetup& setup, Component component, std::int6
                       first_thread);
 }
 
+void refuse_if(bool condition, std::string_view what) {
+  if (condition)
+    throw UnsupportedError("the reference engine has no kernel for " + std::string(what));
+}
+
 }  // namespace roofcast

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string_view>
+
 #include "model/architecture/formats.hpp"
 #include "model/reference/cpu/packed_matrix.hpp"
 #include "model/reference/kv_layout.hpp"
@@ -31,5 +33,8 @@ PackedMatrix make_matrix(const LayerSetup& setup, Component component, std::int6
 /// The engine's form of how a component is stored. Throws UnsupportedError, naming component and
 /// format, when it has none.
 WeightFormat weight_format_of(const Formats& formats, Component component);
+
+/// Throws UnsupportedError, naming what the engine has no kernel for, where `condition` holds.
+void refuse_if(bool condition, std::string_view what);
 
 }  // namespace roofcast

@@ -11,20 +11,14 @@
 namespace roofcast {
 namespace {
 
-void refuse(bool condition, const char* what) {
-  if (condition)
-    throw UnsupportedError(std::string("the reference engine has no kernel for ") + what);
-}
-
 void check_supported(const SparseLatentAttention& k, const Formats& formats) {
-  refuse(k.index_n_heads < 1 || k.index_topk < 1, "an indexer without heads or without a choice");
-  refuse(k.index_head_dim % kHeadDimStep != 0 || k.index_head_dim < k.shape.qk_rope_head_dim,
-         "index keys whose width is not a multiple of 16, or less than what is rotated");
-  refuse(formats[Component::indexer] != storage_of(*find_format("bf16")),
-         "index keys (the indexer) in other formats than bf16");
+  refuse_if(k.index_n_heads < 1 || k.index_topk < 1,
+            "an indexer without heads or without a choice");
+  refuse_if(k.index_head_dim % kHeadDimStep != 0 || k.index_head_dim < k.shape.qk_rope_head_dim,
+            "index keys whose width is not a multiple of 16, or less than what is rotated");
+  refuse_if(formats[Component::indexer] != storage_of(*find_format("bf16")),
+            "index keys (the indexer) in other formats than bf16");
 }
-
-Bytes bf16_bytes(std::int64_t elements) { return {static_cast<double>(elements) * sizeof(Bf16)}; }
 
 /// Layer norm of n values in place, in fp32, rounded once.
 void layer_norm(const std::vector<Bf16>& weight, const std::vector<Bf16>& bias, float epsilon,

@@ -8,8 +8,6 @@
 namespace roofcast {
 namespace {
 
-Bytes bf16_bytes(std::int64_t elements) { return {static_cast<double>(elements) * sizeof(Bf16)}; }
-
 const LayerSetup& checked(const LayerSetup& setup) {
   if (setup.formats[Component::k] != storage_of(*find_format("bf16")))
     throw UnsupportedError(

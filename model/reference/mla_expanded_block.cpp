@@ -6,8 +6,6 @@
 namespace roofcast {
 namespace {
 
-Bytes bf16_bytes(std::int64_t elements) { return {static_cast<double>(elements) * sizeof(Bf16)}; }
-
 /// Rows of kv_up that one head has: of its key, then of its value.
 std::int64_t head_rows(const MlaShape& s) { return s.qk_nope_head_dim + s.v_head_dim; }
 

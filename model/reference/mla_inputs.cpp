@@ -7,23 +7,16 @@
 namespace roofcast {
 namespace {
 
-void refuse(bool condition, const char* what) {
-  if (condition)
-    throw UnsupportedError(std::string("the reference engine has no kernel for ") + what);
-}
-
 void check_supported(const MlaShape& s) {
-  refuse(s.n_heads < 1 || s.kv_lora_rank < 1 || s.qk_nope_head_dim < 1 || s.v_head_dim < 1,
-         "latent attention (\"mla\") without heads or with parts of no width");
-  refuse(s.output_gate != OutputGate::none, "an output gate of latent attention");
-  refuse(s.kv_lora_rank % kLatentStep != 0, "latents whose rank is not a multiple of 32");
-  refuse(s.qk_nope_head_dim % kHeadDimStep != 0 || s.qk_rope_head_dim % kHeadDimStep != 0 ||
-             s.v_head_dim % kRowTile != 0,
-         "latent attention whose head widths are not multiples of 16");
-  refuse(s.q_lora_rank % 2 != 0, "queries through a latent of odd width");
+  refuse_if(s.n_heads < 1 || s.kv_lora_rank < 1 || s.qk_nope_head_dim < 1 || s.v_head_dim < 1,
+            "latent attention (\"mla\") without heads or with parts of no width");
+  refuse_if(s.output_gate != OutputGate::none, "an output gate of latent attention");
+  refuse_if(s.kv_lora_rank % kLatentStep != 0, "latents whose rank is not a multiple of 32");
+  refuse_if(s.qk_nope_head_dim % kHeadDimStep != 0 || s.qk_rope_head_dim % kHeadDimStep != 0 ||
+                s.v_head_dim % kRowTile != 0,
+            "latent attention whose head widths are not multiples of 16");
+  refuse_if(s.q_lora_rank % 2 != 0, "queries through a latent of odd width");
 }
-
-Bytes bf16_bytes(std::int64_t elements) { return {static_cast<double>(elements) * sizeof(Bf16)}; }
 
 }  // namespace
 

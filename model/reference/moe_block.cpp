@@ -9,30 +9,23 @@
 namespace roofcast {
 namespace {
 
-void refuse(bool condition, const char* what) {
-  if (condition)
-    throw UnsupportedError(std::string("the reference engine has no kernel for ") + what);
-}
-
 const MoeFfn& checked(const MoeFfn& f) {
-  refuse(f.n_experts < 1 || f.n_experts_per_token < 1 || f.n_experts_per_token > f.n_experts,
-         "a mixture of experts (\"moe\") whose tokens use none or more than all of them");
-  refuse(f.latent_dim > 0, "experts that work in a latent space");
-  refuse(f.latent_norm, "a norm after experts");
-  refuse(f.expert_dim % 2 != 0 || f.shared_expert_dim % 2 != 0 || f.dense_dim % 2 != 0,
-         "experts of an odd width");
+  refuse_if(f.n_experts < 1 || f.n_experts_per_token < 1 || f.n_experts_per_token > f.n_experts,
+            "a mixture of experts (\"moe\") whose tokens use none or more than all of them");
+  refuse_if(f.latent_dim > 0, "experts that work in a latent space");
+  refuse_if(f.latent_norm, "a norm after experts");
+  refuse_if(f.expert_dim % 2 != 0 || f.shared_expert_dim % 2 != 0 || f.dense_dim % 2 != 0,
+            "experts of an odd width");
   return f;
 }
 
 void check_routing(const MoeFfn& f, const RouterSemantics& r) {
-  refuse(r.groups < 1 || r.groups > kMaxRouterGroups || f.n_experts % r.groups != 0,
-         "experts that do not divide into at most 64 groups of a router");
-  refuse(r.groups_per_token < 1 || r.groups_per_token > r.groups ||
-             r.groups_per_token * (f.n_experts / r.groups) < f.n_experts_per_token,
-         "a router whose groups per token are too few for the experts per token, or too many");
+  refuse_if(r.groups < 1 || r.groups > kMaxRouterGroups || f.n_experts % r.groups != 0,
+            "experts that do not divide into at most 64 groups of a router");
+  refuse_if(r.groups_per_token < 1 || r.groups_per_token > r.groups ||
+                r.groups_per_token * (f.n_experts / r.groups) < f.n_experts_per_token,
+            "a router whose groups per token are too few for the experts per token, or too many");
 }
-
-Bytes bf16_bytes(std::int64_t elements) { return {static_cast<double>(elements) * sizeof(Bf16)}; }
 
 /// A dense part of a mixture of experts; none without a width.
 std::optional<DenseFfnBlock> dense_part(const MoeFfn& f, std::int64_t width,
@@ -54,7 +47,8 @@ MoeBlock::MoeBlock(const MoeFfn& ffn, const LayerSetup& setup)
       swiglu_(setup.semantics.swiglu),
       routing_(setup.semantics.router) {
   check_routing(ffn, routing_);
-  refuse(activation_ == Activation::clamped_swiglu && !gated_, "a clamped SwiGLU without a gate");
+  refuse_if(activation_ == Activation::clamped_swiglu && !gated_,
+            "a clamped SwiGLU without a gate");
   load_router(setup);
   build_experts(setup);
   if (ffn.expert_bias) load_expert_biases(setup);

@@ -10,8 +10,6 @@ namespace {
 
 std::int64_t bf16_per_element(StateFormat format) { return format == StateFormat::fp32 ? 2 : 1; }
 
-Bytes bf16_bytes(std::int64_t elements) { return {static_cast<double>(elements) * sizeof(Bf16)}; }
-
 }  // namespace
 
 StateFormat state_format(const Formats& formats) {

@@ -3,12 +3,6 @@
 #include "model/base/error.hpp"
 
 namespace roofcast {
-namespace {
-
-Bytes bf16_bytes(std::int64_t elements) { return {static_cast<double>(elements) * sizeof(Bf16)}; }
-
-}  // namespace
-
 void fill_stacked(PackedMatrix& matrix, int thread, int layer,
                   std::initializer_list<StackedRows> tensors, const WeightSource& weights) {
   matrix.fill(thread, [&](std::int64_t row, Bf16* out) {

@@ -3,12 +3,6 @@
 #include <algorithm>
 
 namespace roofcast {
-namespace {
-
-Bytes bf16_bytes(std::int64_t elements) { return {static_cast<double>(elements) * sizeof(Bf16)}; }
-
-}  // namespace
-
 const RotaryTable& rotary_table(const StepContext& step, const RotaryKey& key) {
   return *std::find_if(step.rotary.begin(), step.rotary.end(),
                        [&key](const RotaryTable& table) { return table.key == key; });

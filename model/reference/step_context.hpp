@@ -69,6 +69,11 @@ void make_room(std::vector<T>& values, std::int64_t elements) {
   values.resize(std::max(values.size(), static_cast<std::size_t>(elements)));
 }
 
+/// Bytes of so many bf16 values.
+inline Bytes bf16_bytes(std::int64_t elements) {
+  return {static_cast<double>(elements) * sizeof(Bf16)};
+}
+
 /// What every block of a step works with.
 struct StepContext {
   const Kernels& kernels;
